@@ -40,8 +40,7 @@ static const struct flag_table resolve_table = {
         "was "
         "given up is printed, and what follows.",
     .notes = "Exit status: 0 given up; 1 there was nothing to give up, or the agent has "
-             "not done "
-             "it yet; 2 usage error, no such session, or no journal.",
+             "not done it yet; 2 usage error, no such session, or no journal.",
     .flag = resolve_flags,
     .count = sizeof resolve_flags / sizeof resolve_flags[0],
     .operand = "DIR SESSION",

@@ -3,9 +3,9 @@
 #include "upload/source/lock_list.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/sys.h"
 
 /* The kernel tells its locks a page at a time, by their numbers in a list: one is left
@@ -40,16 +40,12 @@ static bool lock_list_parse(const char *line, struct lock_seen *out)
 
 static void lock_list_add(struct lock_list *list, const struct lock_seen *seen)
 {
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? 2 * list->cap : 64;
-        struct lock_seen *more = realloc(list->seen, cap * sizeof *more);
-        if (!more) {
-            return; /* as if the kernel did not tell */
-        }
+    struct lock_seen *more =
+        array_grown(list->seen, list->count, &list->cap, sizeof *more);
+    if (more) { /* else it is as if the kernel did not tell */
         list->seen = more;
-        list->cap = cap;
+        more[list->count++] = *seen;
     }
-    list->seen[list->count++] = *seen;
 }
 
 static bool lock_list_is_long(const struct lock_list *list)

@@ -223,6 +223,7 @@ struct selecting {
     const struct sys *sys;
     int root;
     struct process_identity self;
+    bool starts; /* when they began is wanted */
     struct selection *out;
 };
 
@@ -254,6 +255,7 @@ static bool read_selected(const struct selecting *l, struct selected *s)
     }
     s->bytes = session_bytes_of(&scan);
     s->ours = is_written_by(&l->self, &scan);
+    s->start_ns = l->starts ? session_start_of(l->sys, l->root, s->path, &scan) : 0;
     return true;
 }
 
@@ -278,17 +280,6 @@ static size_t read_range(const struct selecting *l, size_t from, size_t to,
     return kept - from;
 }
 
-static void learn_starts(const struct selecting *l, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct selected *s = &l->out->session[i];
-        struct scan scan;
-        if (scan_session(l->sys, l->root, s->path, id_in(s->path), &scan) == GPUFL_OK) {
-            s->start_ns = session_start_of(l->sys, l->root, s->path, &scan);
-        }
-    }
-}
-
 gpufl_status select_list(const struct sys *sys, int root, uint64_t deadline_ms,
                          struct selection *out)
 {
@@ -304,9 +295,9 @@ gpufl_status select_list(const struct sys *sys, int root, uint64_t deadline_ms,
 
 void select_read_own(const struct sys *sys, int root, struct selection *selection)
 {
-    const struct selecting l = selecting_of(sys, root, selection);
-    size_t own = read_range(&l, 0, own_of(selection), 0);
-    learn_starts(&l, own);
+    struct selecting l = selecting_of(sys, root, selection);
+    l.starts = true;
+    (void)read_range(&l, 0, own_of(selection), 0);
     select_sort(selection, by_start);
 }
 
@@ -329,7 +320,8 @@ gpufl_status select_one(const struct sys *sys, int root, const char *id,
     if (status != GPUFL_OK) {
         return status;
     }
-    const struct selecting l = selecting_of(sys, root, out);
+    struct selecting l = selecting_of(sys, root, out);
+    l.starts = out->count > 1;
     size_t own = read_range(&l, 0, own_of(out), 0);
     bool ours = false;
     for (size_t i = 0; i < own; i++) {
@@ -343,7 +335,6 @@ gpufl_status select_one(const struct sys *sys, int root, const char *id,
     }
     keep_ours(out);
     if (out->count > 1) {
-        learn_starts(&l, out->count);
         for (size_t i = 0; i < out->count; i++) {
             out->session[i].own_user = false; /* by start alone */
         }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 /* A field of a line, up to the next colon. */
@@ -85,17 +86,13 @@ static bool subordinate_read_range(struct subordinate_text line,
 static bool subordinate_add(struct subordinate_ranges *ranges, size_t *room,
                             const struct subordinate_range *range)
 {
-    if (ranges->count == *room) {
-        size_t more = *room ? 2 * *room : 16;
-        void *bigger = realloc(ranges->range, more * sizeof *range);
-        if (!bigger) {
-            return false;
-        }
-        ranges->range = bigger;
-        *room = more;
+    struct subordinate_range *more =
+        array_grown(ranges->range, ranges->count, room, sizeof *more);
+    if (more) {
+        ranges->range = more;
+        more[ranges->count++] = *range;
     }
-    ranges->range[ranges->count++] = *range;
-    return true;
+    return more != NULL;
 }
 
 static int subordinate_by_name(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which directory is inspected next. The owners of their directories take visits, and one
+/* Which directory is inspected next. The owners of their directories take turns, and one
  * whose directories hold very many names waits as long as listing these has cost: what it
  * does there delays nobody else. */
 #ifndef GPUFL_UPLOAD_SOURCE_VISITS_H
