@@ -26,10 +26,10 @@ static bool is_held(struct rig *rig, enum held_reason reason)
     return held;
 }
 
-static void expire(struct rig *rig)
+static void set_expired(struct rig *rig, bool expired)
 {
     for (unsigned i = 0; i < rig->positions.streams; i++) {
-        rig->positions.stream[i].end.expired = true;
+        rig->positions.stream[i].end.expired = expired;
     }
 }
 
@@ -50,7 +50,7 @@ static struct rig *expired_session(bool grows)
     rig_fill(&s, 5);
     rig_start(rig);
     rig_run(rig, MINUTES_MS, false);
-    expire(rig);
+    set_expired(rig, true);
     if (grows) {
         live_line(&s, "device", "x", 6);
     }
@@ -104,6 +104,62 @@ static void it_is_forgotten_once_its_directory_is_gone(void **state)
     }
 }
 
+static int delete_what_ends(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind == TRANSPORT_COMPLETE) {
+        set_expired(rig, true);
+    }
+    return RIG_REGISTRY;
+}
+
+/* A backup was restored, in which the session still is. */
+static void in_another_epoch_it_is_asked_for_and_sent(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        for (int restart = 0; restart < 2; restart++) {
+            struct rig *rig = expired_session(grows);
+            if (restart) {
+                rig_stop(rig);
+                rig_start(rig);
+            }
+            set_expired(rig, false);
+            start_backend_again(rig);
+            rig_run(rig, 60 * MINUTES_MS, false);
+            assert_int_equal(rig_summary(rig).sessions_done, 1);
+            assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+            rig_all_same(rig, RIG_ID);
+            rig_delete(rig);
+        }
+    }
+}
+
+/* It is complete without having been asked for: its claim has shown what the backend has.
+ */
+static void what_it_grows_by_in_that_epoch_is_sent(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 0);
+    live_close(&s);
+    rig->answer = delete_what_ends;
+    rig_start(rig);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    assert_true(is_held(rig, HELD_EXPIRED));
+    rig->answer = NULL;
+    set_expired(rig, false);
+    start_backend_again(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    live_line(&s, "device", "x", 1);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 /* Retention takes what is old, complete sessions above all. */
 static void a_complete_session_that_retention_deletes_stays_complete(void **state)
 {
@@ -112,7 +168,7 @@ static void a_complete_session_that_retention_deletes_stays_complete(void **stat
     rig_start(rig);
     rig_run(rig, 5 * MINUTES_MS, false);
     assert_int_equal(rig_summary(rig).sessions_done, 1);
-    expire(rig);
+    set_expired(rig, true);
     start_backend_again(rig);
     rig_run(rig, 60 * MINUTES_MS, false);
     assert_int_equal(rig_summary(rig).sessions_done, 1);
@@ -152,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             a_session_that_retention_deleted_is_said_and_not_asked_for_again),
+        cmocka_unit_test(in_another_epoch_it_is_asked_for_and_sent),
+        cmocka_unit_test(what_it_grows_by_in_that_epoch_is_sent),
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),

@@ -90,6 +90,7 @@ static struct record_end position_behind(const struct offer *offer)
     end.file_crc = offer->part.file_crc;
     end.losses = offer->part.losses;
     end.epoch = offer->stream->session->root->engine->origin.epoch;
+    end.state = END_PROVED; /* whatever it was in another epoch */
     position_raise_top(&end);
     return end;
 }
@@ -193,10 +194,11 @@ bool position_choose(struct stream *st, bool positions)
     struct stream before = *st;
     st->positions = positions;
     st->end.epoch = st->session->root->engine->origin.epoch;
+    st->end.state = st->end.state == END_EXPIRED ? END_PROVED : st->end.state;
     struct record_stream record = stream_record(st);
     if (st->id && !record_append_stream(st->session->root->journal, &record)) {
         st->positions = before.positions;
-        st->end.epoch = before.end.epoch;
+        st->end = before.end;
         return false;
     }
     return true;
