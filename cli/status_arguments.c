@@ -29,8 +29,8 @@ static const struct flag_table status_table = {
     .version = VERSION_LINE,
     .usage = "DIR [options]",
     .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
-             "pending. Reads the journal of gpufl-agent or gpufl upload and changes "
-             "nothing.",
+             "pending. Reads the journal of gpufl-agent or gpufl upload, or what a "
+             "service publishes that serves DIR, and changes nothing.",
     .notes = "Exit status: 0 everything is sent; 1 something waits or was rejected, or "
              "the end of a session is not reported yet; 2 usage error.",
     .flag = status_flags,

@@ -50,7 +50,7 @@ static uint64_t packed_rest(struct tail_where *where)
 }
 
 /* Files of the 1.1 layout shift and may be compressed: the one at which the journal
- * stands is found by its head. */
+ * stands is found by its head, which no service publishes. */
 static void measure_shifting(int root, const char *path, const struct scan_channel *c,
                              const struct record_stream *at, struct channel_state *out)
 {
@@ -62,6 +62,10 @@ static void measure_shifting(int root, const char *path, const struct scan_chann
     if (at) {
         where.offset = at->offset;
         where.head = at->head;
+    }
+    if (at && !at->head && at->offset) {
+        out->untold = true;
+        return;
     }
     out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
     if (!where.head ||
@@ -297,6 +301,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     out.rewritten = known && journal_read_done(journal, path)
                         ? rewritten_file(root, path, c->name, known)
                         : 0;
+    out.untold = out.untold && !journal_read_done(journal, path);
     if (out.waiting_files || out.waiting_bytes) {
         out.since_s = first_waiting_s(root, path, scan, c, at);
     }

@@ -13,6 +13,7 @@ struct channel_state {
     uint64_t refused_lines;
     uint64_t waiting_bytes;
     uint32_t waiting_files;
+    bool untold; /**< something was sent, and nothing shows how much is left */
     bool front_missing;
     bool lost;          /**< a person gave up part of it */
     uint32_t losses;    /**< ranges that the backend knows to be lost */

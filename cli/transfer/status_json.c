@@ -31,9 +31,10 @@ static const char *json_bool(bool value)
     return value ? "true" : "false";
 }
 
-static void json_start(struct text *out, bool has_journal)
+static void json_start(struct text *out, const struct status_source *source)
 {
-    text_printf(out, "{\"journal\":%s,", json_bool(has_journal));
+    text_printf(out, "{\"journal\":%s,\"service\":%s,", json_bool(source->journal),
+                json_bool(source->service));
 }
 
 static void json_holder(struct text *out, const char *holder)
@@ -126,6 +127,9 @@ static void json_channel(struct text *out, const char *name,
                 state->settled_lines, state->refused_lines, state->waiting_files,
                 state->waiting_bytes, json_bool(state->front_missing),
                 json_bool(state->missing), json_bool(state->lost), state->losses);
+    if (state->untold) {
+        text_puts(out, ",\"waiting_untold\":true");
+    }
     if (state->rewritten) {
         text_printf(out, ",\"changed_file\":%u", state->rewritten);
     }

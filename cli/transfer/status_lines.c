@@ -18,9 +18,12 @@ static void lines_time(struct text *out, int64_t at_s)
     text_puts(out, text);
 }
 
-static void lines_start(struct text *out, bool has_journal)
+static void lines_start(struct text *out, const struct status_source *source)
 {
-    if (!has_journal) {
+    if (source->service) {
+        text_printf(out, "as told by the service that serves this directory%s\n",
+                    source->journal ? ", and by the journal of this user" : "");
+    } else if (!source->journal) {
         text_puts(out,
                   "no journal found (nothing was uploaded yet, or give the --state-dir "
                   "that was used)\n");
@@ -105,6 +108,9 @@ static void lines_channel(struct text *out, const char *name,
     if (state->waiting_bytes) {
         text_printf(out, ", %" PRIu64 " %s", state->waiting_bytes,
                     plural(state->waiting_bytes, "byte waits", "bytes wait"));
+    }
+    if (state->untold) {
+        text_puts(out, ", the service does not tell how much waits");
     }
     if (state->since_s) {
         text_puts(out, ", the first of ");

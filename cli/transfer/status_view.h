@@ -23,6 +23,12 @@ struct status_session {
     const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */
 };
 
+/** From where it is known what was sent. */
+struct status_source {
+    bool journal; /**< there is one that can be read */
+    bool service; /**< one that serves the directory publishes it */
+};
+
 /** What a person can do about a hold. */
 struct status_exit {
     const char *command; /**< NULL = mend what is wrong */
@@ -42,7 +48,7 @@ struct status_end {
 
 /** Called in this order; each appends to \p out. */
 struct status_view {
-    void (*start)(struct text *out, bool has_journal);
+    void (*start)(struct text *out, const struct status_source *source);
     void (*holder)(struct text *out, const char *holder); /**< NULL = nobody */
     void (*note)(struct text *out, const struct progress_note *note,
                  const struct status_exit *ends);

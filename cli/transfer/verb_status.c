@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the journal and the files of a directory: shows what is sent and what waits. */
+/* Shows what of a directory is sent and what waits, by the journal and the files, or by
+ * what a service publishes. */
 #include "cli/transfer/verb_status.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "cli/transfer/status_concern.h"
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
+#include "cli/transfer/status_published.h"
 #include "upload/core/held.h"
 #include "upload/journal/lookup.h"
 #include "upload/source/liveness.h"
@@ -35,6 +37,8 @@ struct status {
     struct selection sessions;
     struct lookup listed; /* of these, by their path */
     struct journal_read journal;
+    size_t journalled; /**< of its sessions, those that were not only published */
+    struct status_source source;
     struct status_concern concern;
     int root;
     bool all; /* sessions of others, too, however many there are */
@@ -73,7 +77,7 @@ static const char *writer_of(const struct status *s, const struct selected *sess
 static bool show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
-    bool waits = state->waiting_files || state->waiting_bytes;
+    bool waits = state->waiting_files || state->waiting_bytes || state->untold;
     bool settled =
         !waits && !state->refused_lines && !state->front_missing && !state->missing;
     s->end.all_sent = s->end.all_sent && settled;
@@ -262,10 +266,11 @@ static void show_away_session(struct status *s, const char *path)
     text_fini(&command);
 }
 
-/* Those that the journal knows as unfinished, and the listing does not name. */
+/* Those that the journal knows as unfinished, and the listing does not name. Of a
+ * service, they may be in a group of another user that cannot be listed. */
 static void show_away(struct status *s)
 {
-    for (size_t i = 0; i < s->journal.sessions; i++) {
+    for (size_t i = 0; i < s->journalled; i++) {
         const struct journal_read_session *known = &s->journal.session[i];
         if (known->first != LOOKUP_NONE && !known->is_done &&
             !is_listed(s, known->done.path)) {
@@ -321,13 +326,13 @@ static void show_quarantine(struct status *s)
     }
 }
 
-static int show_status(struct status *s, bool has_journal)
+static int show_status(struct status *s)
 {
     s->end.all_sent = true;
     s->concern = (struct status_concern){
         .root = s->root, .sessions = &s->sessions, .journal = &s->journal};
-    s->out.failed = !status_concern_open(&s->concern);
-    s->view->start(&s->out, has_journal);
+    s->out.failed = s->journal.no_memory || !status_concern_open(&s->concern);
+    s->view->start(&s->out, &s->source);
     show_holder(s);
     s->view->sessions(&s->out);
     show_sessions(s);
@@ -364,7 +369,10 @@ static int open_and_show(struct status *s, const char *directory, const char *st
                      state_dir ? "--state-dir" : directory, s->journal.why);
         return EXIT_BAD_USE;
     }
-    return show_status(s, status == GPUFL_OK);
+    s->source.journal = status == GPUFL_OK;
+    s->journalled = s->journal.sessions;
+    s->source.service = !state_dir && status_published_add(s->root, &s->journal);
+    return show_status(s);
 }
 
 int verb_status(const struct status_arguments *a)

@@ -152,6 +152,51 @@ def a_job_waits_for_the_service_though_it_can_read_nothing_of_it(place):
     lib.holds(service.backend, writer)
 
 
+def status_of_a_user_tells_what_the_service_has_sent(place):
+    """That user can read neither its journal nor its state directory: only what it publishes."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    ended, live = _Session(service.logs), _Session(service.logs)
+    for writer in (ended, live):
+        writer.lines()
+    ended.end()
+    told = service.status(VICTIM)
+    equal((told.returncode, "no journal found" in told.stdout), (1, True), told.stdout)
+    service.start()
+
+    def shows(code, *lines, user=VICTIM):
+        told = service.status(user)
+        return told.returncode == code and all(line in told.stdout for line in lines)
+
+    source = "as told by the service that serves this directory\n"
+    for user in (VICTIM, OTHER):
+        until(lambda user=user: shows(0, source, "served by gpufl-agent (pid", f"{live.id}  writer live\n",
+                                      f"{ended.id}  writer ended, complete, verified", user=user), "all is sent")
+    shown = json.loads(service.status(VICTIM, "--json").stdout)
+    equal((shown["journal"], shown["service"]), (False, True), f"{shown}")
+    for writer in (ended, live):
+        session = next(s for s in shown["sessions"] if s["session_id"] == writer.id)
+        lines = {c["channel"]: c["settled_lines"] for c in session["channels"]}
+        equal(lines, {c: data.count(b"\n") for c, data in writer.written.items()}, f"{session}")
+        equal(session["verified"], writer is ended, f"{session}")
+
+    old = Shifting(service.logs)
+    subprocess.run(["chown", "-R", str(VICTIM), old.dir], check=True)
+    until(lambda: shows(1, "  device                1 line settled, the service does not tell how much waits"), "the 1.1 layout")
+    gone = _Session(service.logs)
+    until(lambda: service.has(gone), "it is sent")
+    (gone.dir / "device.log").write_bytes(b"")
+    until(lambda: shows(1, f"waits: {gone.id} device: a file is shorter than what was sent from it"), "it is held")
+    service.backend.kill()
+    before = len(live.written["device"])
+    live.lines(5)
+    rest = len(live.written["device"]) - before
+    until(lambda: shows(1, "everything waits: ", f"       21 lines settled, {rest} bytes wait"), "n of m")
+    service.stop(signal.SIGKILL)
+    until(lambda: shows(1, "no journal found"), "what a dead service left is not believed")
+
+
 def the_lock_of_another_user_keeps_no_upload_away(place):
     """Nor does what that user's session claims; and two uploads of one user still take turns."""
     if not ROOT:

@@ -63,7 +63,7 @@ static void show_all(const struct status_view *view, struct text *out)
     static const struct status_exit mend = {0};
     static const struct status_exit give_up = {.command = "gpufl resolve D a/one"};
     static const struct status_exit again = {.command = "gpufl upload D", .again = true};
-    view->start(out, true);
+    view->start(out, &(struct status_source){.journal = true});
     view->holder(out, "gpufl-agent, pid 7");
     view->note(out, &all, &mend);
     view->note(out, &one, &give_up);
@@ -118,7 +118,8 @@ static void status_as_json_is_one_object(void **state)
     show_all(&status_json, &out);
     assert_string_equal(
         out.data,
-        "{\"journal\":true,\"served_by\":\"gpufl-agent, pid 7\",\"waits\":["
+        "{\"journal\":true,\"service\":false,\"served_by\":\"gpufl-agent, pid "
+        "7\",\"waits\":["
         "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\",\"resolve\":null,"
         "\"send_again\":null},"
         "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
@@ -159,15 +160,16 @@ static void status_as_json_is_one_object(void **state)
         "\"quarantine\":[" RANGE_JSON "," RANGE_JSON
         "],\"sessions_lossy\":0,\"others_not_shown\":0}\n");
     text_clear(&out);
-    status_json.start(&out, false);
+    status_json.start(&out, &(struct status_source){.service = true});
     status_json.holder(&out, NULL);
     status_json.sessions(&out);
     status_json.quarantine(&out);
     status_json.end(&out, &(struct status_end){.all_sent = true});
     text_append(&out, "", 1);
-    assert_string_equal(out.data, "{\"journal\":false,\"served_by\":null,\"waits\":[],"
-                                  "\"sessions\":[],\"quarantine\":[],\"sessions_lossy\":"
-                                  "0,\"others_not_shown\":0}\n");
+    assert_string_equal(
+        out.data, "{\"journal\":false,\"service\":true,\"served_by\":null,\"waits\":[],"
+                  "\"sessions\":[],\"quarantine\":[],\"sessions_lossy\":"
+                  "0,\"others_not_shown\":0}\n");
     text_fini(&out);
 }
 

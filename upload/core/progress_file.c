@@ -14,8 +14,9 @@
 #include "schema/layout.h"
 #include "upload/core/run_dir.h"
 #include "upload/http/reply.h"
+#include "upload/source/scan.h"
 
-#define PROGRESS_MAX_BYTES (16u << 20)
+#define PROGRESS_MAX_BYTES (32u << 20)
 
 /* `[group/]id`. */
 static bool progress_is_path(const char *text)
@@ -29,6 +30,22 @@ static bool progress_is_path(const char *text)
     return layout_name_ok(group) && layout_name_ok(slash + 1);
 }
 
+/* What earlier versions do not tell. */
+static bool progress_parse_figures(const char *text, struct progress_line *out)
+{
+    int end = 0;
+    out->lines = out->refused_lines = 0;
+    out->losses = out->layout = out->marks = out->outcome = 0;
+    return !*text ||
+           (sscanf(text,
+                   " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
+                   "%n",
+                   &out->lines, &out->refused_lines, &out->losses, &out->layout,
+                   &out->marks, &out->outcome, &end) == 6 &&
+            !text[end] && out->marks <= UINT8_MAX &&
+            out->layout <= 1 + SESSION_SHIFTING && out->outcome <= SESSION_LACKS);
+}
+
 static bool progress_parse_line(const char *line, struct progress_line *out)
 {
     char path[JOURNAL_PATH_MAX + 1];
@@ -37,8 +54,8 @@ static bool progress_parse_line(const char *line, struct progress_line *out)
     if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
                channel, &out->file, &out->offset, &out->sequence, &out->kind,
                &end) != 6 ||
-        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
-        out->file == 0 || out->kind > STREAM_VERBATIM) {
+        !progress_parse_figures(line + end, out) || strlen(path) >= sizeof out->path ||
+        !layout_channel_ok(channel) || out->file == 0 || out->kind > STREAM_VERBATIM) {
         return false;
     }
     if (!progress_is_path(path)) {

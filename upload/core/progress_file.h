@@ -8,7 +8,11 @@
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
- *     <session path> <channel> <file> <offset> <sequence> <kind>
+ *     <session path> <channel> <file> <offset> <sequence> <kind> <lines> <refused lines>
+ *         <losses> <layout> <marks> <outcome>
+ *
+ * The last six are as in struct record_stream and struct record_session; earlier versions
+ * leave them out.
  */
 #ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
@@ -30,7 +34,13 @@ struct progress_line {
     uint64_t offset;
     uint32_t sequence;
     uint32_t kind;
-    bool complete; /**< the backend knows the end of the session */
+    uint64_t lines; /**< settled; this and what follows is 0 where it is not told */
+    uint64_t refused_lines;
+    uint32_t losses;
+    uint32_t layout;
+    uint32_t marks;
+    uint32_t outcome; /**< of the session, if it is complete */
+    bool complete;    /**< the backend knows the end of the session */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how

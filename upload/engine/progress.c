@@ -40,12 +40,12 @@ static void progress_add_header(struct text *text, const struct root *root)
     text_printf(text, "\n");
 }
 
-static void progress_add_stream(struct text *text, const struct root *root,
-                                const char *path, const struct parked_stream *st)
+static void progress_add_stream(struct text *text, const struct record_stream *at,
+                                const char *path, const char *channel, unsigned outcome)
 {
-    text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path,
-                root->channel_name[st->channel], st->file, st->offset, st->sequence,
-                st->kind);
+    text_printf(text, "%s %s %u %" PRIu64 " %u %u %" PRIu64 " %" PRIu64 " %u %u %u %u\n",
+                path, channel, at->file, at->offset, at->sequence, at->kind, at->lines,
+                at->refused_lines, at->at.losses, at->layout, at->marks, outcome);
 }
 
 static void progress_add_open(struct text *text, const struct root *root)
@@ -54,12 +54,8 @@ static void progress_add_open(struct text *text, const struct root *root)
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
-                progress_add_stream(text, root, s->path,
-                                    &(struct parked_stream){.channel = st->channel,
-                                                            .file = st->file,
-                                                            .offset = st->offset,
-                                                            .sequence = st->sequence,
-                                                            .kind = st->kind});
+                struct record_stream at = stream_record(st);
+                progress_add_stream(text, &at, s->path, at.channel, 0);
             }
         }
     }
@@ -189,7 +185,17 @@ static void progress_add_complete(void *arg, struct parked_session *s)
 {
     const struct complete *to = arg;
     for (unsigned i = 0; i < s->streams; i++) {
-        progress_add_stream(to->text, to->root, s->node.path, &s->stream[i]);
+        const struct parked_stream *st = &s->stream[i];
+        const struct record_stream at = {.file = st->file,
+                                         .offset = st->offset,
+                                         .sequence = st->sequence,
+                                         .kind = st->kind,
+                                         .lines = st->lines,
+                                         .at = st->end,
+                                         .layout = st->layout,
+                                         .marks = st->marks};
+        progress_add_stream(to->text, &at, s->node.path,
+                            to->root->channel_name[st->channel], s->outcome);
     }
 }
 
