@@ -113,6 +113,45 @@ static void a_backend_that_was_not_asked_may_declare_later(void **state)
     assert_true(origin.declared && origin.positions && !origin.asks_again);
 }
 
+static gpufl_status count_request(void *self, const struct transport_request *request)
+{
+    assert_int_equal(request->kind, TRANSPORT_PROBE);
+    ++*(unsigned *)self;
+    return GPUFL_OK;
+}
+
+/* Nothing else may be there to send: what the last answer said may hold all of it. */
+static void a_backend_that_fails_is_asked_again_what_it_declares(void **state)
+{
+    (void)state;
+    static const struct {
+        struct origin origin;
+        uint64_t now_ms;
+        unsigned asked;
+    } row[] = {
+        {{.ask_at_ms = 600000}, 599999, 0},
+        {{.ask_at_ms = 600000}, 600000, 1},
+        {{.ask_at_ms = 600000, .failures = 1, .not_before_ms = 600001}, 600000, 0},
+        {{.ask_at_ms = 600000, .failures = 1, .not_before_ms = 600001}, 600001, 1},
+        {{.ask_at_ms = 600000, .hold = HOLD_SERVER}, 600000, 1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        unsigned asked = 0;
+        struct engine_config config;
+        engine_config_default(&config);
+        config.transport = (struct transport){.submit = count_request, .self = &asked};
+        struct origin origin = row[i].origin;
+        origin.config = &config;
+        origin.state = ORIGIN_KNOWN;
+        origin.declared = true;
+        origin_probe(&origin, row[i].now_ms);
+        origin_probe(&origin, row[i].now_ms);
+        if (asked != row[i].asked) {
+            fail_msg("row %zu: asked %u times", i, asked);
+        }
+    }
+}
+
 static void a_backend_that_is_busy_says_nothing_about_the_key(void **state)
 {
     (void)state;
@@ -160,6 +199,7 @@ int main(void)
         cmocka_unit_test(only_doubts_in_a_row_are_believed),
         cmocka_unit_test(a_doubtful_answer_changes_nothing_and_is_no_answer),
         cmocka_unit_test(a_backend_that_was_not_asked_may_declare_later),
+        cmocka_unit_test(a_backend_that_fails_is_asked_again_what_it_declares),
         cmocka_unit_test(a_backend_that_is_busy_says_nothing_about_the_key),
         cmocka_unit_test(connections_are_as_many_as_pay_off),
     };

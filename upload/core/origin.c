@@ -206,8 +206,7 @@ static void origin_learn_again(struct origin *origin, const struct transport_rep
 void origin_probe(struct origin *origin, uint64_t now_ms)
 {
     bool again = origin->state == ORIGIN_KNOWN && (origin->declared || origin->doubts) &&
-                 !origin->asks_again && now_ms >= origin->ask_at_ms &&
-                 !origin_probing(origin);
+                 !origin->asks_again && now_ms >= origin->ask_at_ms;
     if ((origin->state != ORIGIN_UNASKED && !again) || now_ms < origin->not_before_ms) {
         return;
     }
