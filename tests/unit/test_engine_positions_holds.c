@@ -18,6 +18,13 @@ static void in_root(const struct rig *rig, const char *script)
     assert_int_equal(system(command), 0);
 }
 
+static void in_session(const struct rig *rig, const char *script)
+{
+    char command[200];
+    snprintf(command, sizeof command, "cd " RIG_ID " && %s", script);
+    in_root(rig, command);
+}
+
 static bool is_held(struct rig *rig, enum held_reason reason)
 {
     char *progress = rig_file(rig, ".gpufl-agent/progress");
@@ -203,6 +210,54 @@ static void an_end_that_is_never_taken_is_told_more_and_more_rarely(void **state
     rig_delete(rig);
 }
 
+#define SEALED "mv device.log device.1.log && : >"
+
+/* The last file of which something was sent is damaged before the end is claimed. The
+ * backend has all of it, so one that became shorter is none of its concern once it is
+ * sealed: its writer was killed before it wrote to the next one. */
+static void a_damaged_file_at_the_end_is_not_asked_for_all_the_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *damage;
+        bool completes;
+    } row[] = {
+        {SEALED "device.log", "truncate -s 20 device.1.log", true},
+        {SEALED "device.log", "truncate -s 0 device.1.log", true},
+        {SEALED "device.log", "rm device.1.log", false},
+        {SEALED "device.log", "sed -i s/job/JOB/ device.1.log", false},
+        {SEALED ".gpufl-next.device.2", "truncate -s 20 device.1.log", true},
+        {SEALED ".gpufl-next.device.2", "rm device.1.log", false},
+        {"true", "truncate -s 20 device.log", false},
+        {"true", "rm device.log", false},
+    };
+    for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+        bool restart = i % 2;
+        struct live_session s;
+        struct rig *rig = rig_positions_on(rig_new());
+        live_open(&s, rig->root, RIG_ID);
+        rig_fill(&s, 5);
+        in_session(rig, row[i / 2].before);
+        rig_start(rig);
+        rig_run(rig, MINUTES_MS, false);
+        if (restart) {
+            rig_stop(rig);
+        }
+        in_session(rig, row[i / 2].damage);
+        live_close(&s);
+        if (restart) {
+            rig_start(rig);
+        }
+        unsigned requests = rig->requests;
+        engine_rescan(rig->engine);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_true(rig->requests - requests < 70);
+        assert_true(!row[i / 2].completes ||
+                    rig_positions_state(&rig->positions, RIG_ID) == 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +267,7 @@ int main(void)
         cmocka_unit_test(what_it_grows_by_in_that_epoch_is_sent),
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
+        cmocka_unit_test(a_damaged_file_at_the_end_is_not_asked_for_all_the_time),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

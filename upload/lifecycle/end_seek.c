@@ -147,7 +147,10 @@ static bool seek_passes_short(struct stream *st)
              st->session->id, stream_channel(st), st->end.at.file);
     end_proof_drop(st);
     st->unproved = st->voided = false;
-    st->asked_for = HELD_NOT;
+    if (st->asked_for == HELD_SHORTER || st->asked_for == HELD_BACKEND_OTHER) {
+        st->asked_for = HELD_NOT; /* any other reason is one of the next file */
+    }
+    st->checked = true; /* its bytes are gone: a claim has to do without them */
     position_begin_at(st, st->end.at.file + 1, 0, 0);
     return true;
 }
