@@ -281,12 +281,17 @@ static void a_complete_session_is_not_claimed_with_the_directory_of_another(void
     rig_delete(rig);
 }
 
-static void go_back(struct rig *rig, const struct rig_positions *backup)
+static void begin_epoch(struct rig *rig)
 {
-    rig_positions_copy(&rig->positions, backup);
     rig->positions.epoch = 2;
     rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
                         "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+static void go_back(struct rig *rig, const struct rig_positions *backup)
+{
+    rig_positions_copy(&rig->positions, backup);
+    begin_epoch(rig);
 }
 
 /* A person gave up what is left of the file, and the backend has less of it since. */
@@ -331,6 +336,59 @@ static void an_end_in_a_file_that_was_given_up_is_not_asked_for_all_the_time(voi
     rig_delete(rig);
 }
 
+static struct rig_positions replica;
+
+/* Keeps what the backend had before the second file, and tells the ends as of then once
+ * the test says so: it reads from a replica that lags behind. */
+static int lag(struct rig *rig, const struct rig_request *r)
+{
+    struct text answer = {0};
+    if (r->kind == TRANSPORT_PARTS && device(rig)->end.at.file == 1) {
+        rig_positions_copy(&replica, &rig->positions);
+    }
+    if (r->kind != TRANSPORT_ENDS || !rig->mark) {
+        return RIG_REGISTRY;
+    }
+    replica.epoch = rig->positions.epoch;
+    int status = rig_positions_ends(&replica, r->session, &answer);
+    text_append(&answer, "", 1);
+    rig->request[rig->requests].answer = answer.data;
+    return status;
+}
+
+/* The files between that end and the true one were delivered, and deleted. */
+static void an_end_that_lags_behind_is_no_loss(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    replica = (struct rig_positions){0};
+    rig->answer = lag;
+    rig->config.delete_acked = DELETE_ALL;
+    live_open(&s, rig->root, RIG_ID);
+    for (unsigned file = 1; file <= 2; file++) {
+        lines(&s, 10 * (int)file - 10, 10 * (int)file);
+        live_rotate(&s, "device", file);
+    }
+    dirs_append(s.dir, "device.log", "");
+    rig_start(rig);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.file, 2);
+    rig->mark = 1;
+    begin_epoch(rig);
+    rig_run(rig, 20 * MINUTES_MS, false);
+    rig->mark = 0;
+    lines(&s, 20, 30);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 20 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.losses, 0);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_positions_fini(&replica);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_complete_session_is_not_claimed_with_the_directory_of_another),
         cmocka_unit_test(
             an_end_in_a_file_that_was_given_up_is_not_asked_for_all_the_time),
+        cmocka_unit_test(an_end_that_lags_behind_is_no_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

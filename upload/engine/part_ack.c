@@ -46,11 +46,15 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
     struct stream *st = offer->stream;
     const struct engine *engine = st->session->root->engine;
     bool skip = offer->part.skip != NULL;
+    bool lost_nothing = offer->part.start.given && losses == 0;
     offer->part.losses = losses;
     if (skip ? !part_settle_skip(offer)
              : !position_settle(offer, offer->record.lines, SETTLED_ACKED)) {
         offer_keep(offer, now_ms);
         return;
+    }
+    if (lost_nothing) { /* the backend had it, and what lies before it, by then */
+        position_note_whole(st);
     }
     st->reopens = false;
     if (!skip) {
