@@ -10,7 +10,8 @@
 #include "tests/sim/kernel.h"
 #include "tests/support/pick.h"
 
-#define TIMEOUT_MS 30000u
+#define TIMEOUT_MS   30000u
+#define REQUESTS_MAX 20000u /* of a world; it needs some thousand at most */
 
 /* A request under way. */
 struct letter {
@@ -148,6 +149,9 @@ static gpufl_status network_submit(void *self, const struct transport_request *r
     letter->from = end;
     letter->tag = request->tag;
     letter->number = ++network.last;
+    if (letter->number > REQUESTS_MAX) {
+        history_fail("busy", "%u requests", letter->number);
+    }
     choose_fate(letter);
     letter->next = network.letters;
     network.letters = letter;

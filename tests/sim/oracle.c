@@ -58,27 +58,34 @@ static unsigned count_to(struct comparison_of *c, const char *from, const char *
     return n;
 }
 
+/* \return the line at the end of \p text that its writer did not finish; NULL = none. */
+static const char *torn_line(const char *text)
+{
+    const char *newline = strrchr(text, '\n');
+    const char *last = newline ? newline + 1 : text;
+    return *last ? last : NULL;
+}
+
 static void compare_texts(struct comparison_of *c, const char *written,
                           const char *stored)
 {
     const char *at = written;
+    const char *torn = torn_line(written);
     for (size_t len; (len = line_length(stored)); stored += len) {
         c->stored++;
         const char *found = find_line(at, stored, len);
         if (found) {
             c->missing += count_to(c, at, found);
             at = found + len;
+        } else if (torn && strlen(torn) == len - 1 &&
+                   memcmp(torn, stored, len - 1) == 0) {
+            c->missing += count_to(c, at, torn);
+            at = torn + len - 1;
+            torn = NULL;
         } else if (find_line(written, stored, len)) {
             note_line(c, &c->twice, stored);
         } else {
-            size_t rest = strcspn(at, "\n"); /* the end of a torn line? */
-            bool torn =
-                !line_length(at) && rest == len - 1 && memcmp(at, stored, rest) == 0;
-            if (torn) {
-                at += rest;
-            } else {
-                note_line(c, &c->foreign, stored);
-            }
+            note_line(c, &c->foreign, stored);
         }
     }
     c->missing += count_to(c, at, NULL);
