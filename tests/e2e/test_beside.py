@@ -2,6 +2,7 @@
 """Beside the existing tools: started by the existing launcher, and on one directory with the existing uploader."""
 import collections
 import gzip
+import signal
 import sys
 
 import existing_uploader
@@ -302,6 +303,42 @@ def what_a_job_wrote_behind_the_compressed_file_is_missed(place):
                 equal(agent.wait(40 * lib.SLOW), 1, agent.log.read_text())
             check(not any(r.path.endswith("session-complete") for r in s.requests), "not complete")
             until(lambda d=logs: "compressed while its writer lived" in place.run("gpufl", "status", d).stdout, "status")
+
+
+def _beside_agent(agent, s, writer, looks):
+    """Packs and unlinks a file, whose writer writes into one without a name and dies. The agent looks after
+    step i if bit i of looks is set: a line in another channel shows that it has."""
+    plain = writer.dir / "device.log"
+
+    def pack():
+        plain.with_name("device.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
+
+    for i, step in enumerate((pack, plain.unlink, lambda: writer.line("device"), plain.unlink)):
+        agent.send_signal(signal.SIGSTOP)
+        step()
+        if looks >> i & 1:
+            writer.line("scope")
+            mark = bytes(writer.written["scope"]).splitlines()[-1]
+            agent.send_signal(signal.SIGCONT)
+            until(lambda mark=mark: mark in s.lines, f"it has looked after step {i}")
+    writer.die()
+    agent.send_signal(signal.SIGCONT)
+
+
+def what_a_job_wrote_is_missed_whenever_the_agent_looks(place):
+    for looks in range(16):
+        logs = place.path / f"logs{looks}"
+        logs.mkdir(mode=0o700)
+        writer = writers.Live(logs)
+        with sink.Sink(declare=True) as s:
+            agent = lib.agent(place, s.url, "--flush-interval=20ms", folder=logs)
+            writer.line("device", times=9)
+            until(lambda s=s: len(s.lines) == 12, "it is sent live")
+            _beside_agent(agent, s, writer, looks)
+            until(lambda a=agent: "session.held" in a.log.read_text() or "session.complete" in a.log.read_text(), f"{looks}: it ends")
+            check("session.complete" not in agent.log.read_text(), f"{looks}: held")
+            agent.kill()
+            agent.wait()
 
 
 if __name__ == "__main__":

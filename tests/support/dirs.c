@@ -12,6 +12,7 @@
 
 #include "tests/support/check.h"
 
+#include "base/boot_id.h"
 #include "base/process_identity.h"
 #include "schema/layout.h"
 
@@ -116,6 +117,20 @@ void live_rotate(struct live_session *s, const char *channel, unsigned n)
     snprintf(from, sizeof from, "%s/%s.log", s->dir, channel);
     snprintf(to, sizeof to, "%s/%s.%u.log", s->dir, channel, n);
     assert_int_equal(rename(from, to), 0);
+}
+
+void live_tell(const struct live_session *s, const char *boot_id, const char *channel,
+               int number, long bytes)
+{
+    char text[300];
+    char mine[BOOT_ID_TEXT];
+    boot_id_get(mine);
+    int len = snprintf(text, sizeof text,
+                       "{\"boot_id\":\"%s\",\"active\":{\"%s\":%d},"
+                       "\"bytes\":{\"%s\":%ld}}\n",
+                       boot_id ? boot_id : mine, channel, number, channel, bytes);
+    assert_int_equal(ftruncate(s->lock_fd, 0), 0);
+    assert_int_equal(pwrite(s->lock_fd, text, (size_t)len, 0), len);
 }
 
 void live_close(struct live_session *s)

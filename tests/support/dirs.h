@@ -35,6 +35,11 @@ void live_line(struct live_session *s, const char *channel, const char *type, in
 /** Seals `<channel>.log` as number \p n. */
 void live_rotate(struct live_session *s, const char *channel, unsigned n);
 
+/** The writer tells in its lock file that \p channel's active file is \p number, and of
+ * how many bytes. \p boot_id NULL = of this boot. */
+void live_tell(const struct live_session *s, const char *boot_id, const char *channel,
+               int number, long bytes);
+
 /** Releases the lock: the writer is gone. */
 void live_close(struct live_session *s);
 

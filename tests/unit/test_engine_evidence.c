@@ -633,6 +633,41 @@ static void an_active_file_that_was_compressed_is_read(void **state)
     }
 }
 
+/* A copy lies beside the active file, which is removed later, as is the sealed one that
+ * it may be of; its writer went on writing, and died. */
+static void what_was_told_of_an_active_file_that_is_gone_is_missed(void **state)
+{
+    (void)state;
+    for (int sealed = 0; sealed < 2; sealed++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "x", 2);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        pack_active(&s, "device");
+        live_line(&s, "device", "job_start", 1); /* the name is back */
+        live_line(&s, "device", "x", 2);
+        rig_run(rig, 20000, false);
+        if (sealed) {
+            live_rotate(&s, "device", 1);
+            live_line(&s, "device", "x", 3);
+            rig_run(rig, 20000, false);
+            remove_file(&s, "device.1.log");
+        }
+        live_tell(&s, NULL, "device", 1 + sealed, 4000);
+        rig_run(rig, 70000, false);
+        remove_file(&s, "device.log");
+        live_close(&s);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", sealed ? "1 2 3 " : "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
 static void an_active_file_that_is_gone_holds_its_channel_until_it_is_back(void **state)
 {
     (void)state;
@@ -1181,6 +1216,7 @@ int main(void)
         cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(an_active_file_that_was_compressed_is_read),
+        cmocka_unit_test(what_was_told_of_an_active_file_that_is_gone_is_missed),
         cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
         cmocka_unit_test(an_active_file_that_was_never_read_is_missed),
         cmocka_unit_test(a_sealed_file_that_ends_its_channel_needs_no_active_one),

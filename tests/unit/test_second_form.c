@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/boot_id.h"
 #include "base/file.h"
 #include "tests/support/dirs.h"
 #include "upload/source/gz_file.h"
@@ -118,16 +117,7 @@ static off_t form_add_member(const struct form *f)
 
 static void form_tell(const struct form *f, const char *boot_id, int number, off_t bytes)
 {
-    char text[300];
-    char mine[BOOT_ID_TEXT];
-    boot_id_get(mine);
-    int len = snprintf(text, sizeof text,
-                       "{\"boot_id\":\"%s\",\"active\":{\"device\":%d},"
-                       "\"bytes\":{\"device\":%ld}}\n",
-                       boot_id ? boot_id : mine, number, (long)bytes);
-    int fd = openat(f->dir, ".gpufl-session.lock", O_WRONLY | O_TRUNC | O_CLOEXEC);
-    assert_int_equal(pwrite(fd, text, (size_t)len, 0), len);
-    close(fd);
+    live_tell(&f->live, boot_id, "device", number, (long)bytes);
 }
 
 static void form_remove(const struct form *f, const char *name)
@@ -320,6 +310,35 @@ static void an_error_is_neither_and_is_forgotten(void **state)
     }
 }
 
+static enum second_form form_known(const struct form *f, uint64_t *known)
+{
+    return second_form_of(&sys_real, f->dir, "device", known);
+}
+
+/* Nothing else holds what it does once the active file is gone. */
+static void a_copy_of_the_active_file_is_one_while_that_is_there(void **state)
+{
+    (void)state;
+    struct form f;
+    uint64_t known = 0;
+    form_begin(&f);
+    form_pack(&f, "device.log");
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
+    assert_int_not_equal(known, 0);
+    live_line(&f.live, "device", "x", 1);
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
+    assert_int_equal(renameat(f.dir, "device.log", f.dir, "aside"), 0);
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_OTHER);
+    assert_int_equal(renameat(f.dir, "aside", f.dir, "device.log"), 0);
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
+    assert_int_equal(renameat(f.dir, "device.log", f.dir, "aside"), 0);
+    dirs_append(f.live.dir, "device.log", "{\"type\":\"job_start\"}\n");
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_OTHER);
+    assert_int_equal(renameat(f.dir, "aside", f.dir, "device.1.log"), 0);
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY);
+    form_end(&f);
+}
+
 /* What it yields was sent with the sealed file. */
 static void
 one_that_is_cut_off_and_begins_a_sealed_file_is_not_the_active_one(void **state)
@@ -345,6 +364,7 @@ int main(void)
             one_that_is_cut_off_is_passed_over_if_its_writer_told_that_all_is_there),
         cmocka_unit_test(a_size_counts_if_the_owner_told_it_on_this_boot),
         cmocka_unit_test(an_error_is_neither_and_is_forgotten),
+        cmocka_unit_test(a_copy_of_the_active_file_is_one_while_that_is_there),
         cmocka_unit_test(
             one_that_is_cut_off_and_begins_a_sealed_file_is_not_the_active_one),
     };

@@ -12,8 +12,17 @@ static bool missing_is_lost(const struct stream *st)
     char byte;
     struct tail_chunk chunk;
     struct tail_where where = stream_where(st);
-    return tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk) ==
-           GPUFL_ERR_NOT_FOUND;
+    gpufl_status status =
+        tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk);
+    return status == GPUFL_ERR_NOT_FOUND || status == GPUFL_ERR_FORMAT;
+}
+
+/* Its writer, which is gone, wrote more into it, or was about to. Whatever another tool
+ * left in its place does not hold that. */
+static bool missing_is_told(const struct stream *st)
+{
+    return session_writer_is_gone(st->session) && st->told_active == st->file &&
+           st->told_bytes > (int64_t)st->offset;
 }
 
 /* A writer has an active file in each of its channels, even an empty one. Where nothing
@@ -24,7 +33,8 @@ static bool missing_active(const struct stream *st)
     bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
                               !stream_falls_short(st) && !shutdown_is_last(st));
     return session->layout == SESSION_LIVE && st->file > st->highest && due &&
-           missing_is_lost(st) && !stream_is_unbegun(st, st->file, st->offset);
+           (missing_is_told(st) || missing_is_lost(st)) &&
+           !stream_is_unbegun(st, st->file, st->offset);
 }
 
 /* What is left of it may be gone. Whether there was more than was sent is not known. */

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "schema/layout.h"
+#include "upload/source/file_mark.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/listing.h"
@@ -110,9 +111,10 @@ static enum second_form second_pair_form(struct second_pair *p)
         return c.cut && p->of_is_active ? SECOND_FORM_CUT_ACTIVE : SECOND_FORM_CUT;
     }
     gpufl_status whole = second_form_check(p);
-    return whole == GPUFL_OK       ? SECOND_FORM_COPY
-           : whole == GPUFL_ERR_IO ? SECOND_FORM_UNREADABLE
-                                   : SECOND_FORM_CUT;
+    if (whole != GPUFL_OK) {
+        return whole == GPUFL_ERR_IO ? SECOND_FORM_UNREADABLE : SECOND_FORM_CUT;
+    }
+    return p->of_is_active ? SECOND_FORM_COPY_ACTIVE : SECOND_FORM_COPY;
 }
 
 static enum second_form second_form_of_file(struct second_pair pair, int dir,
@@ -138,7 +140,7 @@ static enum second_form second_form_search(struct second_pair pair, int dir,
         return SECOND_FORM_UNREADABLE;
     }
     for (const struct dirent64 *entry;
-         form != SECOND_FORM_COPY && (entry = listing_next(&listing));) {
+         form < SECOND_FORM_COPY_ACTIVE && (entry = listing_next(&listing));) {
         struct layout_name name = layout_parse(entry->d_name);
         pair.of_is_active = name.kind == LAYOUT_ACTIVE && !name.gz;
         pair.of_is_gz = name.gz;
@@ -148,27 +150,45 @@ static enum second_form second_form_search(struct second_pair pair, int dir,
             form = found > form ? found : form;
         }
     }
-    bool listed = form == SECOND_FORM_COPY || !listing.error;
+    bool listed = form >= SECOND_FORM_COPY_ACTIVE || !listing.error;
     listing_close(&listing);
     return listed ? form : SECOND_FORM_UNREADABLE;
 }
 
-/* A copy needs no active file any more. \return 0 = nothing is to be known. */
+/* \return the identity of the active file; all zero = it is not there. */
+static struct file_known second_form_active(int dir, const char *channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct file_known active = {0};
+    layout_active(name, channel, false);
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        active = file_known_of(fd);
+        close(fd);
+    }
+    return active;
+}
+
+/* Sealed files keep their numbers, so a copy of one stays a copy. What was found beside
+ * an active file counts while that one is there. \return 0 = nothing is to be known. */
 static uint64_t second_form_stamp(int gz, int dir, const char *channel,
                                   enum second_form form)
 {
-    char name[LAYOUT_PATH_MAX];
     struct stat st;
-    struct stat active = {0};
-    layout_active(name, channel, false);
+    struct file_known active = {0};
     if (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE ||
-        fstat(gz, &st) < 0 ||
-        (form != SECOND_FORM_COPY &&
-         fstatat(dir, name, &active, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT)) {
+        fstat(gz, &st) < 0) {
         return 0;
     }
-    const int64_t all[] = {(int64_t)st.st_ino, st.st_size,    st.st_ctim.tv_sec,
-                           st.st_ctim.tv_nsec, (int64_t)form, (int64_t)active.st_ino};
+    if (form != SECOND_FORM_COPY) {
+        active = second_form_active(dir, channel);
+    }
+    if (form == SECOND_FORM_COPY_ACTIVE && !active.inode) {
+        return 0;
+    }
+    const int64_t all[] = {(int64_t)st.st_ino,    st.st_size,    st.st_ctim.tv_sec,
+                           st.st_ctim.tv_nsec,    (int64_t)form, (int64_t)active.device,
+                           (int64_t)active.inode, active.born_ns};
     return hash64_bytes(HASH64_BASIS, all, sizeof all);
 }
 
@@ -223,7 +243,7 @@ static void scan_note_form(int dir, struct scan *scan, struct scan_channel *c,
     char name[LAYOUT_PATH_MAX];
     bool active =
         !c->has_active && (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE);
-    bool copy = form == SECOND_FORM_COPY ||
+    bool copy = form >= SECOND_FORM_COPY_ACTIVE ||
                 (form == SECOND_FORM_CUT_ACTIVE && scan_active_is_whole(dir, c, lives));
     if (!active && !copy) {
         layout_active(name, c->name, true);

@@ -22,7 +22,8 @@ enum second_form {
     SECOND_FORM_CUT_ACTIVE, /**< it is cut off; what it yields begins `<channel>.log` */
     SECOND_FORM_CUT,        /**< it is cut off or damaged; what it yields begins a file */
     SECOND_FORM_UNREADABLE, /**< it or what it is compared with: that may pass */
-    SECOND_FORM_COPY,       /**< it is sound, and a file begins with all that it holds */
+    SECOND_FORM_COPY_ACTIVE, /**< it is sound; `<channel>.log` begins with all of it */
+    SECOND_FORM_COPY,        /**< …; a sealed file does */
 };
 
 /** Compares `<channel>.log.gz` in the session's directory \p dir with `<channel>.log` and
