@@ -10,6 +10,7 @@
 #include "base/parse_bool.h"
 #include "upload/core/progress_file.h"
 #include "upload/holder_left.h"
+#include "upload/holder_origin.h"
 #include "upload/http/transport_http.h"
 #include "upload/upload_open.h"
 #include "upload/upload_result.h"
@@ -66,34 +67,41 @@ static void close_upload_engine(struct upload *u)
     u->engine = NULL;
 }
 
+static gpufl_status upload_is_elsewhere(struct upload *u)
+{
+    struct engine_summary left = {0};
+    close_upload_engine(u);
+    holder_left_count(&sys_real, u->root, &u->selection, u->options.all_sessions, &left);
+    return upload_result_elsewhere(u->result, &left);
+}
+
 /* The other uploader may be one that ends, of another rank: then this one has its turn.
  * \return GPUFL_OK with u->engine to go on with, or without when all is sent. */
 static gpufl_status wait_for_other(struct upload *u, char why[512])
 {
     gpufl_status status = GPUFL_BUSY;
+    struct holder_origin origin = {.same = false};
+    unsigned most = (unsigned)u->options.max_retries;
     if (u->options.force) {
         return upload_result_say(u->result, GPUFL_BUSY,
                                  "%s (%s needs it to be stopped first)", why,
                                  upload_options_name(u->name, "force"));
     }
-    if (progress_is_of_another_origin(&sys_real, u->root, u->backend.url)) {
-        return upload_result_say(u->result, GPUFL_BUSY,
-                                 "%s, which sends to another backend than %s "
-                                 "'%.200s' (stop it first)",
-                                 why, upload_options_name(u->name, "backend_url"),
-                                 u->options.backend_url);
-    }
     uint64_t silent_ms = sys_real.now_ms() + SILENT_HOLDER_MS;
     for (uint64_t now_ms = 0; now_ms < u->deadline_ms;) {
         uint64_t turn_ms = sys_real.now_ms() + ASK_AGAIN_MS;
         turn_ms = turn_ms < u->deadline_ms ? turn_ms : u->deadline_ms;
-        status = wait_for_holder(&sys_real, u->root, &u->selection, turn_ms);
-        if (status == GPUFL_OK) {
-            close_upload_engine(u);
-            struct engine_summary left = {0};
-            holder_left_count(&sys_real, u->root, &u->selection, u->options.all_sessions,
-                              &left);
-            return upload_result_elsewhere(u->result, &left);
+        holder_origin_ask(u, &origin, why);
+        if (origin.over) {
+            break;
+        }
+        const struct progress_origin here = {u->backend.url, origin.database};
+        status = wait_for_holder(&sys_real, u->root, &u->selection, &here, turn_ms);
+        if (status == GPUFL_OK && origin.same) {
+            return upload_is_elsewhere(u);
+        }
+        if (status == GPUFL_OK && most && origin.failures > most) {
+            break;
         }
         now_ms = sys_real.now_ms();
         if (status == GPUFL_BUSY && now_ms >= silent_ms) {
@@ -108,6 +116,9 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
         }
     }
     close_upload_engine(u);
+    if (origin.over || holder_origin_unknown(u, &origin, why, &origin.status)) {
+        return origin.status;
+    }
     struct upload_result_words words;
     u->over = status != GPUFL_BUSY;
     upload_result_words_of(&u->options, u->name, u->over, &words);

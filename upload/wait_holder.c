@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/core/progress_file.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/tail_where.h"
@@ -115,12 +114,13 @@ static bool all_reached(const struct targets *targets)
 }
 
 gpufl_status wait_for_holder(const struct sys *sys, int root,
-                             const struct selection *selection, uint64_t deadline_ms)
+                             const struct selection *selection,
+                             const struct progress_origin *origin, uint64_t deadline_ms)
 {
     struct targets targets = {0};
     gpufl_status status = collect_targets(sys, root, selection, &targets);
     while (status == GPUFL_OK) {
-        if (progress_read(sys, root, NULL, note_progress, &targets) != GPUFL_OK) {
+        if (progress_read(sys, root, origin, note_progress, &targets) != GPUFL_OK) {
             status = GPUFL_BUSY;
         } else if (all_reached(&targets)) {
             break;

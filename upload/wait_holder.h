@@ -7,14 +7,16 @@
 
 #include <gpufl/status.h>
 
+#include "upload/core/progress_file.h"
 #include "upload/source/select.h"
 
-/** Waits until the progress file of \p root covers what the sessions of \p selection hold
- * now, or until \p deadline_ms (on sys->now_ms). Sleeps on the calling thread.
- *  \return GPUFL_OK; GPUFL_BUSY when there is no progress to compare with; GPUFL_PARTIAL
- * when the time is over. */
+/** Waits until the progress file of \p root, if it is about \p origin, covers what the
+ * sessions of \p selection hold now, or until \p deadline_ms (on sys->now_ms). Sleeps on
+ * the calling thread. \return GPUFL_OK; GPUFL_BUSY when there is no progress to compare
+ * with; GPUFL_PARTIAL when the time is over. */
 GPUFL_MUST gpufl_status wait_for_holder(const struct sys *sys, int root,
                                         const struct selection *selection,
+                                        const struct progress_origin *origin,
                                         uint64_t deadline_ms);
 
 #endif

@@ -66,10 +66,10 @@ class Request:
 
 class Sink:
     def __init__(self, answer=None, declare=False, key=None, delay_s=0.0, get=405,
-                 alive_after_ms=None):
+                 alive_after_ms=None, epoch=None):
         self.answer, self.declare, self.key, self.delay_s = answer, declare, key, delay_s
         self.get = get  # the status of a GET where batches go
-        self.alive_after_ms = alive_after_ms
+        self.alive_after_ms, self.epoch = alive_after_ms, epoch
         self.lock = threading.Lock()
         self.requests = []
         self.stored = {}  # window id → raw bytes, once, in order of arrival
@@ -156,7 +156,8 @@ class Sink:
             return self.reply(handler, None, 404, {})
         return self.reply(handler, None, 200, {
             "supported": ["1"], "encodings": ["zstd", "gzip"], "live_windows": True,
-            "window_registry": True, **({"alive_after_ms": self.alive_after_ms} if self.alive_after_ms else {})})
+            "window_registry": True, **({"alive_after_ms": self.alive_after_ms} if self.alive_after_ms else {}),
+            **({"epoch": self.epoch} if self.epoch else {})})
 
     def reply(self, handler, request, status, body, headers=()):
         if request:

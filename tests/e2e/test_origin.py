@@ -270,6 +270,50 @@ def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
         check("another backend" in done.result["message"] and b.url in done.result["message"], done.stdout)
 
 
+def an_upload_with_another_key_does_not_believe_what_an_agent_has_sent(place):
+    """One that is refused fails; one that is taken may be of another account. No hash of a key is published."""
+    lib.job(place, 0.2)
+    state = place.path / "state"
+    for declare, args in ((True, ()), (False, ("--state-dir", str(state)))):
+        with sink.Sink(declare=declare) as s:
+            agent = lib.agent(place, s.url, *(f"{args[0]}={args[1]}" for _ in args[:1]))
+            until(lambda s=s: any(r.path.endswith("session-complete") for r in s.requests), "all is sent")
+            until(lambda s=s, args=args: lib.upload(place, s.url, *args).returncode == 0, "with its key: all is there")
+            before = len(s.lines)
+
+            def upload(key, s=s, args=args):
+                done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", key, "--json", *args)
+                return done.returncode, json.loads(done.stdout)["message"]
+            code, said = upload("another")
+            equal(code, 1, said)
+            check("with another API key than --api-key" in said and "(stop it first)" in said, said)
+            (place.logs / ".gpufl-agent/progress").write_text("gpufl-progress 1 pid=1 program=of-a-service\n")
+            s.get = 401
+            code, said = upload("another")
+            equal(code, 2, said)
+            check("401: the backend refused the API key; give another --api-key" in said, said)
+            equal(len(s.lines), before, "nothing is sent")
+            agent.terminate()
+            equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+
+
+def an_upload_with_another_key_for_the_database_of_an_agent_waits_for_that(place):
+    """As while a key is replaced: the backend takes both, and names its database."""
+    lib.job(place, 0.2)
+    with sink.Sink(declare=True, epoch="one.1") as s:
+        lib.agent(place, s.url)
+        until(lambda: any(r.path.endswith("session-complete") for r in s.requests), "all is sent")
+
+        def upload():
+            done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "another", "--json")
+            return done.returncode, json.loads(done.stdout)["message"]
+        sent = "sent by the uploader that serves this directory"
+        until(lambda: upload() == (0, sent), "it is the same")
+        s.epoch = "two.1"
+        code, said = upload()
+        check(code == 1 and "another database than that at --backend-url" in said, said)
+
+
 def _three(place):
     """Complete sessions of all layouts, and how to send them: their files stay."""
     written = [writers.Live(place.logs), writers.Shifting(place.logs), writers.Windows(place.logs)]

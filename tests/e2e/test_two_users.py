@@ -136,6 +136,11 @@ def a_job_waits_for_the_service_though_it_can_read_nothing_of_it(place):
     done = service.upload(VICTIM, "--session-id", writer.id)
     equal((done.returncode, done.result.get("message")), (0, "sent by the uploader that serves this directory"),
           str(done.result))
+    for wrong, code, said in ((("--api-key", "wrong"), 2, "the backend refused the API key"),
+                              (("--backend-url", "http://127.0.0.1:9"), 1, "sends to another backend than --backend-url")):
+        done = service.upload(VICTIM, "--session-id", writer.id, *wrong)
+        equal(done.returncode, code, str(done.result))
+        check(said in done.result["message"], str(done.result))
     said = place.run("gpufl", "status", service.logs, "--json", env={"GPUFL_RUNTIME_DIRECTORY": str(service.run)},
                      user=OTHER, group=OTHER, extra_groups=[])
     check("gpufl-agent (pid" in said.stdout, said.stdout + said.stderr)

@@ -34,7 +34,7 @@ static gpufl_status wait_at(const char *path, const char *progress)
     }
     sys.now_ms = after_the_deadline;
     assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
-    gpufl_status status = wait_for_holder(&sys, root, &selection, 10);
+    gpufl_status status = wait_for_holder(&sys, root, &selection, NULL, 10);
     select_free(&selection);
     close(root);
     return status;
@@ -70,6 +70,50 @@ static void what_is_settled_is_compared_channel_by_channel(void **state)
         }
         live_close(&s);
         dirs_remove(root);
+    }
+}
+
+/* Of a file that does not say about which backend it is, or which database, all counts.
+ */
+static void progress_of_another_backend_or_database_is_not_believed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *of;   /* NULL = it does not say */
+        const char *rest; /* of the line */
+        uint64_t database;
+        enum progress_match match;
+    } row[] = {
+        {NULL, "", 7, PROGRESS_MAY_DIFFER},
+        {"http://a", "", 7, PROGRESS_MAY_DIFFER},
+        {"http://b", "", 7, PROGRESS_ELSEWHERE},
+        {"http://a", " database=0000000000000000 state=1-2", 7, PROGRESS_MAY_DIFFER},
+        {"http://a", " database=0000000000000007 state=1-2", 0, PROGRESS_MAY_DIFFER},
+        {"http://a", " database=0000000000000007 state=1-2", 7, PROGRESS_SAME_DATABASE},
+        {"http://a", " database=0000000000000008 state=1-2", 7, PROGRESS_ELSEWHERE},
+        {"http://b", " database=0000000000000007 state=1-2", 7, PROGRESS_ELSEWHERE},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *path = dirs_make();
+        char dir[512];
+        char of[40] = "";
+        const struct progress_origin origin = {"http://a", row[i].database};
+        if (row[i].of) {
+            snprintf(of, sizeof of, " origin=%016llx",
+                     (unsigned long long)progress_origin_of(row[i].of));
+        }
+        snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        dirs_append(dir, "progress", "gpufl-progress 1 pid=1 program=x");
+        dirs_append(dir, "progress", of);
+        dirs_append(dir, "progress", row[i].rest);
+        dirs_append(dir, "progress", "\n");
+        int root = open(path, O_RDONLY | O_DIRECTORY);
+        if (progress_compare_origin(&sys_real, root, &origin) != row[i].match) {
+            fail_msg("row %zu", i);
+        }
+        close(root);
+        dirs_remove(path);
     }
 }
 
@@ -110,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
+        cmocka_unit_test(progress_of_another_backend_or_database_is_not_believed),
         cmocka_unit_test(progress_that_another_user_wrote_is_not_believed),
         cmocka_unit_test(a_11_session_that_rotated_cannot_be_waited_for),
     };

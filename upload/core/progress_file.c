@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -100,16 +101,52 @@ static gpufl_status progress_load(const struct sys *sys, int root_fd, const char
                : file_read_owned(sys, root_fd, path, PROGRESS_MAX_BYTES, text, len);
 }
 
-/* One that does not name its backend may be about any. */
-static bool progress_names_another(const char *text, const char *url)
-{
+/* The first line. What it does not tell is 0. */
+struct progress_head {
+    int pid;
+    char program[41];
     uint64_t origin;
-    return sscanf(text, "gpufl-progress 1 pid=%*d program=%*s origin=%16" SCNx64,
-                  &origin) == 1 &&
-           origin != progress_origin_of(url);
+    uint64_t database;
+    uint64_t state_device;
+    uint64_t state_inode;
+};
+
+static bool progress_parse_head(const char *text, struct progress_head *out)
+{
+    *out = (struct progress_head){0};
+    return sscanf(text,
+                  "gpufl-progress 1 pid=%d program=%40s origin=%16" SCNx64
+                  " database=%16" SCNx64 " state=%16" SCNx64 "-%16" SCNx64,
+                  &out->pid, out->program, &out->origin, &out->database,
+                  &out->state_device, &out->state_inode) >= 2;
 }
 
-gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
+/* \return false without a file, or where it cannot be believed. */
+static bool progress_load_head(const struct sys *sys, int root_fd,
+                               struct progress_head *out)
+{
+    char *text;
+    size_t len;
+    bool loaded = progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) == GPUFL_OK;
+    bool parsed = loaded && progress_parse_head(text, out);
+    if (loaded) {
+        free(text);
+    }
+    return parsed;
+}
+
+static enum progress_match progress_match_head(const struct progress_head *head,
+                                               const struct progress_origin *origin)
+{
+    bool named = head->database && origin->database;
+    bool elsewhere = head->origin && head->origin != progress_origin_of(origin->url);
+    return elsewhere || (named && head->database != origin->database) ? PROGRESS_ELSEWHERE
+           : named && head->origin ? PROGRESS_SAME_DATABASE
+                                   : PROGRESS_MAY_DIFFER;
+}
+
+gpufl_status progress_read(const struct sys *sys, int root_fd,
+                           const struct progress_origin *origin,
                            void (*visit)(void *arg, const struct progress_line *line),
                            void *arg)
 {
@@ -119,7 +156,9 @@ gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
         char *text;
         size_t len;
         gpufl_status status = progress_load(sys, root_fd, path[i], &text, &len);
-        if (status == GPUFL_OK && url && progress_names_another(text, url)) {
+        struct progress_head head;
+        if (status == GPUFL_OK && origin && progress_parse_head(text, &head) &&
+            progress_match_head(&head, origin) == PROGRESS_ELSEWHERE) {
             free(text);
             status = GPUFL_ERR_NOT_FOUND; /* nothing that counts */
         }
@@ -177,21 +216,13 @@ void progress_notes(const struct sys *sys, int root_fd,
 
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
 {
-    char *text;
-    size_t len;
-    int pid;
-    char program[41];
-    bool lives = false;
+    struct progress_head head;
     snprintf(out, size, "another process");
-    if (progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) != GPUFL_OK) {
+    if (!progress_load_head(sys, root_fd, &head)) {
         return false;
     }
-    if (sscanf(text, "gpufl-progress 1 pid=%d program=%40s", &pid, program) == 2) {
-        snprintf(out, size, "%s (pid %d)", program, pid);
-        lives = pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
-    }
-    free(text);
-    return lives;
+    snprintf(out, size, "%s (pid %d)", head.program, head.pid);
+    return head.pid > 0 && (kill(head.pid, 0) == 0 || errno == EPERM);
 }
 
 uint64_t progress_origin_of(const char *url)
@@ -199,15 +230,19 @@ uint64_t progress_origin_of(const char *url)
     return hash64_bytes(HASH64_BASIS, url, strlen(url));
 }
 
-bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const char *url)
+enum progress_match progress_compare_origin(const struct sys *sys, int root_fd,
+                                            const struct progress_origin *origin)
 {
-    char *text;
-    size_t len;
-    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
-        GPUFL_OK) {
-        return false;
-    }
-    bool other = progress_names_another(text, url);
-    free(text);
-    return other;
+    struct progress_head head;
+    return progress_load_head(sys, root_fd, &head) ? progress_match_head(&head, origin)
+                                                   : PROGRESS_MAY_DIFFER;
+}
+
+bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd)
+{
+    struct progress_head head;
+    struct stat st;
+    return progress_load_head(sys, root_fd, &head) && fstat(state_fd, &st) == 0 &&
+           head.state_inode && head.state_inode == st.st_ino &&
+           head.state_device == st.st_dev;
 }

@@ -5,6 +5,8 @@
  * those that a service publishes, see run_dir.h, which come first.
  *
  *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
+ *         database=<that of the backend, 0 = not known> state=<device>-<inode> (of the
+ *         directory of its journal, 0-0 = none)
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
@@ -68,12 +70,28 @@ void progress_notes(const struct sys *sys, int root_fd,
  * a process with that pid exists. */
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
 
+/** A backend, as far as others may know of it: who knew a hash of its key could try keys.
+ */
+struct progress_origin {
+    const char *url;
+    uint64_t database; /**< stands for its database, 0 = not known */
+};
+
 /** What the file says instead of the URL of a backend, which others need not know. */
 uint64_t progress_origin_of(const char *url);
 
-/** \return true if the holder sends to another backend than the one at \p url; false if
- * the file does not say. */
-bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const char *url);
+enum progress_match {
+    PROGRESS_MAY_DIFFER, /**< nothing tells it apart */
+    PROGRESS_SAME_DATABASE,
+    PROGRESS_ELSEWHERE, /**< another URL or database */
+};
+
+/** Compares the backend of the holder, as far as the file says which it is. */
+enum progress_match progress_compare_origin(const struct sys *sys, int root_fd,
+                                            const struct progress_origin *origin);
+
+/** \return true if the holder keeps its journal in the directory \p state_fd. */
+bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd);
 
 /** Calls \p visit for each line of \p text, which is that of sessions that are
  * \p complete, or of others. Lines that cannot be read are skipped. */
@@ -81,12 +99,11 @@ void progress_parse(const char *text, size_t len, bool complete,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 
-/** Reads the files of the root \p root_fd and visits their lines; with \p url, only of
- * files that are about the backend there, or do not say about which.
+/** Reads the files of the root \p root_fd and visits their lines; with an
+ * \p origin, only of files that are about this backend, or do not say about which.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO (EPERM: of another user)… */
-GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
-                                      void (*visit)(void *arg,
-                                                    const struct progress_line *line),
-                                      void *arg);
+GPUFL_MUST gpufl_status
+progress_read(const struct sys *sys, int root_fd, const struct progress_origin *origin,
+              void (*visit)(void *arg, const struct progress_line *line), void *arg);
 
 #endif

@@ -30,12 +30,18 @@
 static void progress_add_header(struct text *text, const struct root *root)
 {
     const struct origin_identity *backend = root->engine->config.backend;
+    struct stat state = {0};
     text_printf(text, "gpufl-progress 1 pid=%d program=%.40s", (int)getpid(),
                 root->engine->config.program);
     if (backend) {
         /* Until another one has taken the key, all positions are about the one before. */
         const char *url = root->origin_moves ? root->origin.now.url : backend->url;
-        text_printf(text, " origin=%016" PRIx64, progress_origin_of(url));
+        bool kept = root->state_fd >= 0 && fstat(root->state_fd, &state) == 0;
+        text_printf(text,
+                    " origin=%016" PRIx64 " database=%016" PRIx64 " state=%" PRIx64
+                    "-%" PRIx64,
+                    progress_origin_of(url), root->origin.now.database,
+                    kept ? (uint64_t)state.st_dev : 0, kept ? (uint64_t)state.st_ino : 0);
     }
     text_printf(text, "\n");
 }
@@ -303,10 +309,11 @@ static void progress_import_line(void *arg, const struct progress_line *line)
 void progress_import(struct root *root)
 {
     const struct engine_config *config = &root->engine->config;
-    const char *url =
-        config->backend && !config->same_origin ? config->backend->url : NULL;
-    gpufl_status status =
-        progress_read(config->sys, root->fd, url, progress_import_line, root);
+    const struct progress_origin origin = {config->backend ? config->backend->url : "",
+                                           0};
+    bool compared = config->backend && !config->same_origin;
+    gpufl_status status = progress_read(config->sys, root->fd, compared ? &origin : NULL,
+                                        progress_import_line, root);
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
     } else if (status == GPUFL_ERR_IO) {

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares URL and database by what the holder publishes. Its key is compared where its
+ * journal can be read: nothing is published from which others could guess one. */
+#include "upload/holder_origin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/core/progress_file.h"
+#include "upload/http/key_check.h"
+#include "upload/http/reply.h"
+#include "upload/http/transport_ask.h"
+#include "upload/journal/journal_read.h"
+#include "upload/journal/state_dir.h"
+#include "upload/upload_result.h"
+
+#define ASK_AGAIN_MS 1000u
+
+static void holder_origin_end(struct holder_origin *origin, gpufl_status status)
+{
+    origin->over = true;
+    origin->status = status;
+}
+
+static void holder_origin_differs(struct upload *u, struct holder_origin *origin,
+                                  const char *why, const char *what, const char *option)
+{
+    bool key = strcmp(option, "api_key") == 0; /* which is not shown */
+    holder_origin_end(
+        origin,
+        upload_result_say(u->result, GPUFL_BUSY,
+                          "%s, which sends %s than %s%s%.200s%s (stop it first)", why,
+                          what, upload_options_name(u->name, option), key ? "" : " '",
+                          key ? "" : u->options.backend_url, key ? "" : "'"));
+}
+
+static enum progress_match holder_publishes(const struct upload *u, uint64_t database)
+{
+    const struct progress_origin here = {u->backend.url, database};
+    return progress_compare_origin(&sys_real, u->root, &here);
+}
+
+/* By the journal that the holder keeps, if this user can read it. */
+static bool holder_has_another_key(const struct upload *u)
+{
+    const char *named = *u->options.state_dir ? u->options.state_dir : NULL;
+    struct journal_read journal = {0};
+    struct state_place place;
+    char fd_path[64];
+    char why[512];
+    bool another = false;
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", u->root);
+    char *path = realpath(fd_path, NULL);
+    if (path &&
+        state_dir_open(named, u->root, path, STATE_READ, &place, why) == GPUFL_OK) {
+        if (progress_is_kept_in(&sys_real, u->root, place.fd) &&
+            journal_read_open(&sys_real, named, u->root, path, &journal) == GPUFL_OK) {
+            another = origin_history_match(&journal.origin, u->backend.url,
+                                           u->backend.key) == ORIGIN_OTHER_KEY;
+            journal_read_fini(&journal);
+        }
+        close(place.fd);
+    }
+    free(path);
+    return another;
+}
+
+static void holder_origin_failed(struct holder_origin *origin,
+                                 const struct transport_reply *reply)
+{
+    origin->failures++;
+    snprintf(origin->error, sizeof origin->error, reply->status ? "HTTP %d%s" : "%.0d%s",
+             reply->status, reply->status ? "" : reply->error);
+}
+
+static enum key_check holder_ask_key(const struct upload *u, struct holder_origin *origin)
+{
+    static const enum transport_kind kind[] = {TRANSPORT_KEY, TRANSPORT_BATCH};
+    struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1, .body = ""};
+    struct transport_reply reply;
+    struct reply_version version = {0};
+    enum key_check check = KEY_LATER;
+    if (transport_ask(&u->transport, &request, &reply) == GPUFL_OK &&
+        reply.status >= 200 && reply.status <= 299) {
+        reply_read_version(reply.body, reply.body_len, &version);
+        origin->database = version.database;
+    }
+    for (unsigned i = 0; i < 2 && (i == 0 || check == KEY_UNSURE); i++) {
+        request.kind = kind[i];
+        if (transport_ask(&u->transport, &request, &reply) != GPUFL_OK) {
+            return KEY_LATER;
+        }
+        check = key_check_of(kind[i], &reply, version.readable);
+    }
+    if (check != KEY_TAKEN) {
+        holder_origin_failed(origin, &reply);
+    }
+    return check;
+}
+
+static void holder_key_refused(struct upload *u, struct holder_origin *origin)
+{
+    struct upload_result_words words;
+    upload_result_words_of(&u->options, u->name, false, &words);
+    holder_origin_end(
+        origin, upload_result_say(
+                    u->result, GPUFL_ERR_AUTH, "%s: the backend %s; %s (nothing is lost)",
+                    origin->error,
+                    *u->options.api_key ? "refused the API key" : "asks for an API key",
+                    words.key));
+}
+
+void holder_origin_ask(struct upload *u, struct holder_origin *origin, const char *why)
+{
+    uint64_t now_ms = sys_real.now_ms();
+    if (origin->same || origin->over || now_ms < origin->ask_ms) {
+        return;
+    }
+    if (holder_publishes(u, 0) == PROGRESS_ELSEWHERE) {
+        holder_origin_differs(u, origin, why, "to another backend", "backend_url");
+        return;
+    }
+    enum key_check check = holder_ask_key(u, origin);
+    enum progress_match match = holder_publishes(u, origin->database);
+    origin->ask_ms = sys_real.now_ms() + ASK_AGAIN_MS;
+    if (check == KEY_REFUSED) {
+        holder_key_refused(u, origin);
+    } else if (match == PROGRESS_MAY_DIFFER && !u->options.same_origin &&
+               holder_has_another_key(u)) {
+        holder_origin_differs(u, origin, why, "with another API key", "api_key");
+    } else if (check == KEY_TAKEN) {
+        origin->failures = 0;
+        origin->same = match != PROGRESS_ELSEWHERE;
+    }
+}
+
+bool holder_origin_unknown(struct upload *u, const struct holder_origin *origin,
+                           const char *why, gpufl_status *status)
+{
+    if (origin->failures) {
+        *status = upload_result_say(u->result, GPUFL_ERR_CONTACT,
+                                    "cannot reach %.200s: %s (nothing is lost; run it "
+                                    "again)",
+                                    u->options.backend_url, origin->error);
+    } else if (!origin->same) {
+        *status = upload_result_say(u->result, GPUFL_BUSY,
+                                    "%s, which has sent to another database than that at "
+                                    "%s '%.200s' (stop it first)",
+                                    why, upload_options_name(u->name, "backend_url"),
+                                    u->options.backend_url);
+    }
+    return !origin->same;
+}
