@@ -130,6 +130,6 @@ def monitor_never_opens_cupti(place):
 
 if __name__ == "__main__":
     if not (lib.BUILD / "tests/fake/libcupti.so.13").exists():
-        print("skipped: no CUDA headers")
+        print("skip devices: CUDA's headers are not there")
         sys.exit(0)
     lib.main(sys.modules[__name__])
