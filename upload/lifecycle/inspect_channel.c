@@ -36,18 +36,27 @@ static bool inspect_is_active_pending(const struct stream *st,
                             : seen->has_active_gz && !st->all_read;
 }
 
+/* In an earlier copy, sealed files that the journal knows are not there: all of it was
+ * sent, or is lost. */
+static uint32_t inspect_newest_sealed(const struct stream *st,
+                                      const struct scan_channel *seen)
+{
+    return stream_is_cut(st) ? seen->highest : st->highest;
+}
+
 /* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,
                                const struct scan_channel *seen)
 {
+    uint32_t sealed = inspect_newest_sealed(st, seen);
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
         return st->file <= st->highest && !st->all_read;
     case SESSION_SHIFTING: /* only reading shows how much */
         return !st->all_read;
     case SESSION_LIVE:
-        return st->file < st->highest ||
-               (st->file == st->highest && !inspect_is_between_files(st)) ||
+        return st->file < sealed ||
+               (st->file == sealed && !inspect_is_between_files(st)) ||
                inspect_is_active_pending(st, seen);
     }
     return true;
