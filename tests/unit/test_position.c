@@ -37,6 +37,22 @@ static void a_record_moves_the_position_and_the_sequence_only_forward(void **sta
     assert_int_equal(st.lines, 4);
 }
 
+static void what_was_sent_or_given_up_since_was_not_delivered_by_then(void **state)
+{
+    (void)state;
+    const struct record_settled moved = {.file = 1, .how = SETTLED_ACKED};
+    const struct record_settled since[] = {{.file = 1, .end = 5, .lines = 1},
+                                           {.file = 2, .how = SETTLED_GIVEN_UP},
+                                           {.file = 1, .how = SETTLED_ENDED}};
+    for (size_t i = 0; i < sizeof since / sizeof *since; i++) {
+        struct stream st = {.file = 1, .delivered = true};
+        position_apply(&st, &moved);
+        assert_true(st.delivered);
+        position_apply(&st, &since[i]);
+        assert_false(st.delivered);
+    }
+}
+
 static void what_is_not_proven_keeps_the_files_whatever_follows(void **state)
 {
     (void)state;
@@ -344,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_moves_the_position_and_the_sequence_only_forward),
+        cmocka_unit_test(what_was_sent_or_given_up_since_was_not_delivered_by_then),
         cmocka_unit_test(what_is_not_proven_keeps_the_files_whatever_follows),
         cmocka_unit_test(what_a_person_gave_up_is_lost_and_no_gap),
         cmocka_unit_test(a_stream_is_restored_as_the_journal_has_it),
