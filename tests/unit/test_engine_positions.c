@@ -3,9 +3,11 @@
  * is stored once, and the end of the session is proved. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -633,6 +635,94 @@ static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
     }
 }
 
+static struct {
+    struct sys sys;
+    char path[700];
+} unreadable;
+
+/* One file cannot be read, as on a disk with a bad sector. */
+static ssize_t pread_fails_there(int fd, void *buf, size_t len, off_t at)
+{
+    struct stat bad;
+    struct stat st;
+    if (stat(unreadable.path, &bad) == 0 && fstat(fd, &st) == 0 &&
+        st.st_ino == bad.st_ino && st.st_dev == bad.st_dev) {
+        errno = EIO;
+        return -1;
+    }
+    return sys_real.pread(fd, buf, len, at);
+}
+
+/* The backend has it up to its third file, which cannot be read; the journal is lost. */
+static struct rig *with_an_end_that_cannot_be_read(struct live_session *s)
+{
+    struct rig *rig = in_three_files(s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    live_rotate(s, "device", 3);
+    live_line(s, "device", "shutdown", 30);
+    live_close(s);
+    snprintf(unreadable.path, sizeof unreadable.path, "%s/device.3.log", s->dir);
+    unreadable.sys = *rig->config.sys;
+    unreadable.sys.pread = pread_fails_there;
+    rig->config.sys = &unreadable.sys;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    return rig;
+}
+
+/* It is the newest sealed file: the active one comes next. */
+static void behind_an_end_that_cannot_be_read_the_active_file_is_sent(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        struct rig *rig = with_an_end_that_cannot_be_read(&s);
+        struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_true(is_held(rig, HELD_UNREADABLE));
+        if (restart) {
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        give_up(rig, "device");
+        assert_int_equal(st->end.at.file, 4);
+        assert_non_null(strstr(st->raw, "\"type\":\"shutdown\""));
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
+static unsigned returned;
+
+static void count_returned(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    returned += strstr(line, "session.returned") != NULL;
+}
+
+static void a_file_whose_end_was_believed_is_noticed_when_it_is_back(void **state)
+{
+    (void)state;
+    static const struct log counting = {.level = LOG_AT_WARN, .write = count_returned};
+    struct live_session s;
+    struct rig *rig = with_an_end_that_nothing_proves(&s);
+    rig_stop(rig);
+    rig->config.log = &counting;
+    rig_start(rig);
+    give_up(rig, "device");
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    returned = 0;
+    dirs_append(s.dir, "device.3.log", "{\"type\":\"x\"}\n");
+    engine_rescan(rig->engine);
+    rig_run(rig, 600000, false);
+    assert_int_equal(returned, 1);
+    rig_delete(rig);
+}
+
 /* Another end of the backend, or the file itself, shows whose the lines are. */
 static void an_end_that_nothing_proved_is_proved_when_its_file_is_back(void **state)
 {
@@ -974,6 +1064,8 @@ int main(void)
             a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing),
         cmocka_unit_test(an_end_in_a_file_that_was_sent_and_deleted_is_taken),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
+        cmocka_unit_test(behind_an_end_that_cannot_be_read_the_active_file_is_sent),
+        cmocka_unit_test(a_file_whose_end_was_believed_is_noticed_when_it_is_back),
         cmocka_unit_test(an_end_that_nothing_proved_is_proved_when_its_file_is_back),
         cmocka_unit_test(what_the_backend_has_is_no_loss_though_it_was_given_up),
         cmocka_unit_test(a_complete_session_is_claimed_again_in_another_epoch),

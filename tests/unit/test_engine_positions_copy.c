@@ -276,6 +276,72 @@ static void behind_a_loss_the_file_alone_is_compared(void **state)
     rig_delete(rig);
 }
 
+static void journal(const struct rig *rig, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", rig->root, script);
+    assert_int_equal(system(command), 0);
+}
+
+static unsigned conflicts(const struct rig *rig)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const char *answer = rig->request[i].answer;
+        n += answer && strstr(answer, "\"conflict\"") != NULL;
+    }
+    return n;
+}
+
+/* The journal is one of before, when thirty lines of the first file were sent; the
+ * backend has it up to the second file. Then that file \p changes. */
+static struct rig *with_an_earlier_journal(struct live_session *s, const char *changes)
+{
+    struct rig *rig = with_thirty_sent(s);
+    journal(rig, "cp -a .gpufl-agent .kept");
+    lines(s, 30, 35);
+    live_rotate(s, "device", 1);
+    lines(s, 35, 45);
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, 45);
+    rig_stop(rig);
+    journal(rig, "rm -r .gpufl-agent && mv .kept .gpufl-agent");
+    in_session(s, changes);
+    run_again(rig);
+    assert_int_equal(conflicts(rig), 1);
+    return rig;
+}
+
+/* Neither of the processes that follow sends what the first one was told to be behind. */
+static void what_is_known_to_be_behind_is_not_sent_after_a_restart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *changes;
+        enum held_reason reason;
+    } rows[] = {{"truncate -s -50 device.log", HELD_BACKEND_LONGER},
+                {"rm device.log && echo '{\"type\":\"x\"}' >device.3.log",
+                 HELD_BACKEND_UNPROVED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct live_session s;
+        struct resolve_result result;
+        struct rig *rig = with_an_earlier_journal(&s, rows[i].changes);
+        rig_stop(rig);
+        run_again(rig);
+        assert_true(is_held(rig, rows[i].reason));
+        rig_stop(rig);
+        rig_start(rig); /* as gpufl resolve does while no uploader runs */
+        resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+        assert_int_equal(result.given_up, 1);
+        assert_int_equal(engine_counters(rig->engine)->lost[rows[i].reason], 1);
+        rig_stop(rig);
+        live_close(&s);
+        run_again(rig);
+        assert_int_equal(conflicts(rig), 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_sealed_file_that_is_shorter_is_no_copy),
         cmocka_unit_test(other_lines_in_an_earlier_file_are_no_copy),
         cmocka_unit_test(behind_a_loss_the_file_alone_is_compared),
+        cmocka_unit_test(what_is_known_to_be_behind_is_not_sent_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
