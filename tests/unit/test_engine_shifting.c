@@ -3,6 +3,7 @@
  * than a number and an offset. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +127,62 @@ static void a_session_of_the_11_layout_is_sent_without_positions(void **state)
     rig_delete(rig);
 }
 
+/* By reads of so many bytes, files are known; they fail while it is set. */
+#define HEAD_BYTES 512
+static bool reads_fail;
+
+static ssize_t failing_pread(int fd, void *buf, size_t len, off_t at)
+{
+    if (reads_fail && len == HEAD_BYTES) {
+        errno = EIO;
+        return -1;
+    }
+    return sys_real.pread(fd, buf, len, at);
+}
+
+static void one_file(const struct rig *rig, const char *name, int from)
+{
+    char script[300];
+    snprintf(script, sizeof script,
+             "mkdir -p " RIG_ID " && { [ %d != 0 ] || echo '{\"type\":\"job_start\"}'; "
+             "seq -f '{\"type\":\"x\",\"n\":%%g}' %d %d; } >" RIG_ID "/%s",
+             from, from, from + 9, name);
+    in_root(rig, script);
+}
+
+/* Before its first line is known, and when it has moved on to the next file. */
+static void a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read(void **state)
+{
+    (void)state;
+    for (int sent = 0; sent < 2; sent++) {
+        struct rig *rig = rig_new();
+        struct sys sys = *rig->config.sys;
+        sys.pread = failing_pread;
+        rig->config.sys = &sys;
+        one_file(rig, "device.log", 0);
+        reads_fail = !sent;
+        rig_start(rig);
+        if (sent) {
+            rig_run(rig, 2 * MINUTES_MS, false);
+            reads_fail = true;
+            in_root(rig, "mv " RIG_ID "/device.log " RIG_ID "/device.1.log");
+            one_file(rig, "device.log", 10);
+        }
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
+        reads_fail = false;
+        rig_run(rig, 5 * MINUTES_MS, false);
+        char *all = rig_stored(rig, RIG_ID, "device");
+        assert_non_null(strstr(all, sent ? "\"n\":19}" : "\"n\":9}"));
+        free(all);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read),
         cmocka_unit_test(a_place_in_an_unknown_file_is_not_looked_for_all_the_time),
         cmocka_unit_test(a_place_of_which_only_the_number_is_known_is_found_by_that),
         cmocka_unit_test(without_its_first_file_all_that_is_there_is_sent),

@@ -42,6 +42,7 @@ static int open_index(const struct sys *sys, const struct tail_where *w, uint32_
     return fd;
 }
 
+/* \return -1 if it cannot be read, 0 if it has none. */
 static ssize_t read_head(const struct sys *sys, int fd, bool gz,
                          char data[SHIFTING_HEAD_BYTES])
 {
@@ -52,14 +53,16 @@ static ssize_t read_head(const struct sys *sys, int fd, bool gz,
     size_t len;
     gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
     gz_cache_close(&once);
-    return status == GPUFL_ERR_IO || once.plain ? -1 : (ssize_t)len;
+    return status == GPUFL_ERR_IO || once.failed ? -1 : once.plain ? 0 : (ssize_t)len;
 }
 
-static uint64_t head_of(const struct sys *sys, int fd, bool gz)
+/* \return false if it cannot be read. */
+static bool head_of(const struct sys *sys, int fd, bool gz, uint64_t *head)
 {
     char data[SHIFTING_HEAD_BYTES];
     ssize_t n = read_head(sys, fd, gz, data);
-    return n > 0 ? shifting_head(data, (size_t)n) : 0;
+    *head = n > 0 ? shifting_head(data, (size_t)n) : 0;
+    return n >= 0;
 }
 
 static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
@@ -104,7 +107,8 @@ struct shifting_search {
     uint32_t index;
     unsigned alike;   /**< files that could be it */
     bool any_shorter; /**< a file with that head ends before the position */
-    bool unreadable;  /**< one could not be opened */
+    bool unreadable;  /**< one could not be opened … */
+    bool unread;      /**< … or not be read, and may be it */
 };
 
 static void search_take(struct shifting_search *search, int fd, bool gz, uint32_t index)
@@ -129,7 +133,9 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     }
     struct file_known found = file_known_of(fd);
     enum file_match match = FILE_DIFFERS;
-    if (head_of(sys, fd, gz) == w->head) {
+    uint64_t head;
+    search->unread = search->unread || !head_of(sys, fd, gz, &head);
+    if (head == w->head) {
         bool known = w->known && file_known_same(w->known, &found);
         if (!known || !gz) {
             match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
@@ -141,6 +147,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     }
     search->any_shorter = search->any_shorter || match == FILE_SHORTER ||
                           (gz && match == FILE_UNREADABLE); /* cut off before it */
+    search->unread = search->unread || (!gz && match == FILE_UNREADABLE);
     search->alike += match == FILE_MATCHES;
     if (match == FILE_MATCHES && search->fd < 0) {
         search_take(search, fd, gz, index);
@@ -207,7 +214,9 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
         return search_end(w, &search, fd, gz, index);
     }
     search_take(&search, -1, false, 0);
-    return search.any_shorter && !search.alike ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    return search.unread                         ? GPUFL_ERR_IO
+           : search.any_shorter && !search.alike ? GPUFL_ERR_FORMAT
+                                                 : GPUFL_ERR_NOT_FOUND;
 }
 
 /* The file at \p index, whichever it is. */
@@ -224,15 +233,14 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     ssize_t n = read_head(sys, fd, gz, data);
     *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
     close(fd);
-    if (n > 0) {
-        out->head = shifting_head(data, (size_t)n);
-        out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
+    if (n < 0) {
+        return GPUFL_ERR_IO;
     }
-    if (out->head) {
-        return GPUFL_OK;
-    }
+    out->head = shifting_head(data, (size_t)n);
+    out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
     /* A compressed file is whole; the active one may be about to be written. */
-    return index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    gpufl_status none = index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    return out->head ? GPUFL_OK : none;
 }
 
 /* During a rotation a number is free for a moment, and the file below may move up while
@@ -318,10 +326,11 @@ static gpufl_status unreadable_at(const struct sys *sys, const struct tail_where
     bool any = false;
     where.known = NULL;
     for (uint32_t i = SCAN_SHIFTING_MAX + 1; i-- > 0;) {
-        search.unreadable = false;
+        search.unreadable = search.unread = false;
         (void)search_at(sys, &where, i, &search);
-        any = any || search.unreadable;
-        *at = search.unreadable ? i : *at;
+        bool it = search.unreadable || search.unread;
+        any = any || it;
+        *at = it ? i : *at;
     }
     search_take(&search, -1, false, 0);
     if (search.alike || search.any_shorter) {
