@@ -48,6 +48,11 @@ int rig_positions_state(const struct rig_positions *p, const char *session)
     return session_of((struct rig_positions *)(uintptr_t)p, session)->state;
 }
 
+static void put_epoch(struct text *answer, const struct rig_positions *p)
+{
+    text_printf(answer, "{\"epoch\":\"%s%u\",", p->database ? p->database : "", p->epoch);
+}
+
 static void put_end(struct text *answer, const struct stored_end *end)
 {
     text_printf(answer,
@@ -139,7 +144,8 @@ int rig_positions_parts(struct rig_positions *p, const char *raw, size_t len,
         fail_msg("a list of parts that cannot be read: %s", fault);
     }
     assert_true(positions_give_bytes(&parts, raw + line, len - line));
-    text_printf(answer, "{\"epoch\":\"%u\",\"parts\":[", p->epoch);
+    put_epoch(answer, p);
+    text_puts(answer, "\"parts\":[");
     for (size_t i = 0; i < parts.count; i++) {
         const struct stream_part *part = &parts.part[i];
         const char *verdict = judge(p, part);
@@ -162,7 +168,8 @@ int rig_positions_ends(struct rig_positions *p, const char *session, struct text
 {
     static const char *const states[] = {"open", "verified", "ended"};
     const char *comma = "";
-    text_printf(answer, "{\"epoch\":\"%u\",\"state\":\"%s\",\"streams\":[", p->epoch,
+    put_epoch(answer, p);
+    text_printf(answer, "\"state\":\"%s\",\"streams\":[",
                 states[rig_positions_state(p, session)]);
     for (unsigned i = 0; i < p->streams; i++) {
         const struct rig_stream *st = &p->stream[i];
@@ -223,7 +230,8 @@ int rig_positions_place(struct rig_positions *p, const char *session, const char
     struct stored_end end = asked->offset >= found->to.at.offset
                                 ? found->to
                                 : lines_within(st, found, asked->offset);
-    text_printf(answer, "{\"epoch\":\"%u\",\"place\":", p->epoch);
+    put_epoch(answer, p);
+    text_puts(answer, "\"place\":");
     put_end(answer, &end);
     text_puts(answer, "}");
     return 200;

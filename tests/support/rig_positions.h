@@ -39,6 +39,7 @@ struct rig_ended {
 
 struct rig_positions {
     bool declared;
+    const char *database; /**< its name with a dot, before the epoch; NULL = none */
     unsigned epoch;
     struct rig_stream stream[RIG_STREAMS_MAX];
     unsigned streams;

@@ -78,7 +78,7 @@ static void change_compare_database(struct root *root)
     const struct engine_config *config = &root->engine->config;
     uint64_t database = root->engine->origin.database;
     bool compared = config->backend && database && !root->origin_moves &&
-                    root->origin.now.url[0] && root->origin.now.database != database;
+                    root->origin.now.database != database;
     bool noted = !root->origin_unnoted;
     if (!compared || (config->same_origin && !noted && root->origin_same)) {
         return;
@@ -86,6 +86,7 @@ static void change_compare_database(struct root *root)
     root->origin_unnoted = true;
     if (!root->origin.now.database || change_nothing_sent(root)) {
         root->origin_same = root->origin_same || noted;
+        root->origin_asks = root->origin_asks || !change_nothing_sent(root);
         return;
     }
     log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
