@@ -9,6 +9,7 @@
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "base/message.h"
 #include "schema/layout.h"
 #include "upload/http/endpoint.h"
 #include "upload/http/transport_http.h"
@@ -44,11 +45,11 @@ static bool is_run_as_a_service(void)
     return geteuid() == 0 || (state && *state);
 }
 
-/* Of systemd; a list if the unit names several. */
+/* Of systemd. */
 static const char *runtime_directory(void)
 {
     const char *dir = getenv("RUNTIME_DIRECTORY");
-    return dir && *dir && !strchr(dir, ':') ? dir : NULL;
+    return dir && *dir ? dir : NULL;
 }
 
 void engine_options(const struct options *o, struct engine_config *config)
@@ -97,13 +98,14 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
     const struct option_row *row = option_of_field(offsetof(struct options, cursor_file));
     option_name_used(o, row, name);
     if (status == GPUFL_ERR_USAGE) {
-        snprintf(why, 512, "%s: '%.300s': %s", name, o->cursor_file, fault);
+        snprintf(why, 512, "%s: '%.*s%s': %s", name, MESSAGE_VALUE(o->cursor_file, 300),
+                 fault);
         return status;
     }
     snprintf(why, 512,
-             "%s: %.250s is not a cursor file of the existing agent: %s (repair it, or "
+             "%s: %.*s%s is not a cursor file of the existing agent: %s (repair it, or "
              "leave it out to send everything again)",
-             name, o->cursor_file, fault);
+             name, MESSAGE_VALUE(o->cursor_file, 250), fault);
     return status;
 }
 

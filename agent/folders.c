@@ -12,6 +12,7 @@
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "base/message.h"
 #include "schema/channels.h"
 
 static gpufl_status refuse_channels(const struct options *o, const char *fault,
@@ -20,9 +21,20 @@ static gpufl_status refuse_channels(const struct options *o, const char *fault,
     char option[OPTION_NAME_MAX];
     const struct option_row *row = option_of_field(offsetof(struct options, log_types));
     snprintf(why, 512,
-             "%s: invalid value '%.100s': %s (expected some of " CHANNEL_LIST ")",
-             option_name_used(o, row, option), o->log_types, fault);
+             "%s: invalid value '%.*s%s': %s (expected some of " CHANNEL_LIST ")",
+             option_name_used(o, row, option), MESSAGE_VALUE(o->log_types, 100), fault);
     return GPUFL_ERR_USAGE;
+}
+
+/* As of `device,$MORE`, where MORE is not set. */
+static bool channels_have_empty(const char *list)
+{
+    const char *end = list + strcspn(list, ",");
+    while (*end && list + strspn(list, " ") < end) {
+        list = end + 1;
+        end = list + strcspn(list, ",");
+    }
+    return list + strspn(list, " ") >= end;
 }
 
 gpufl_status folders_read_channels(const struct options *o, struct engine_channels *out,
@@ -50,7 +62,10 @@ gpufl_status folders_read_channels(const struct options *o, struct engine_channe
         out->count += !again;
         at += len;
     }
-    return out->count ? GPUFL_OK : refuse_channels(o, "it names no channel", why);
+    return out->count == 0 ? refuse_channels(o, "it names no channel", why)
+           : channels_have_empty(o->log_types)
+               ? refuse_channels(o, "one of its elements is empty", why)
+               : GPUFL_OK;
 }
 
 /* On a network file system inotify does not report what other machines write. The numbers

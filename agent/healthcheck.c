@@ -43,15 +43,15 @@ static bool refuse_argument(const char *arg, char why[512])
     snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(word, known[i]) == 0) { /* with a value, else it had been taken */
-            snprintf(why, 512, "%s: unexpected value '%.100s' (it takes none)", word,
-                     arg + strlen(word) + 1);
+            snprintf(why, 512, "%s: unexpected value '%.*s%s' (it takes none)", word,
+                     MESSAGE_VALUE(arg + strlen(word) + 1, 100));
             return false;
         }
     }
     if (arg[0] != '-') {
         snprintf(why, 512,
-                 "'%.100s': unexpected argument (see gpufl-agent healthcheck --help)",
-                 arg);
+                 "'%.*s%s': unexpected argument (see gpufl-agent healthcheck --help)",
+                 MESSAGE_VALUE(arg, 100));
         return false;
     }
     const char *near = nearest_name(word, known, sizeof known / sizeof known[0]);
@@ -151,8 +151,8 @@ int healthcheck(int argc, char **argv)
     }
     const char *way_out = address_parse(request.listen, &address);
     if (way_out) {
-        message_line("gpufl-agent healthcheck", "%s: invalid value '%.100s' (%s)",
-                     request.listen_name, request.listen, way_out);
+        message_line("gpufl-agent healthcheck", "%s: invalid value '%.*s%s' (%s)",
+                     request.listen_name, MESSAGE_VALUE(request.listen, 100), way_out);
         return 2;
     }
     struct timeval wait = {.tv_sec = HEALTHCHECK_WAIT_S};

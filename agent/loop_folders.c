@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/folders.h"
+#include "base/message.h"
 #include "upload/source/session_root.h"
 
 #define MISSING_CHECK_MS 500u
@@ -50,8 +51,8 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
         return GPUFL_OK;
     }
     if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
-        snprintf(why, 512, "%s: '%.300s': %s", folder_flag(loop, path), path,
-                 strerror(ENOENT));
+        snprintf(why, 512, "%s: '%.*s%s': %s", folder_flag(loop, path),
+                 MESSAGE_VALUE(path, 300), strerror(ENOENT));
         return GPUFL_ERR_NOT_FOUND;
     }
     if (!loop->running) {
@@ -72,6 +73,18 @@ static gpufl_status refuse_session(const struct loop *loop, const char *path,
     return GPUFL_ERR_USAGE;
 }
 
+/* Another uploader serves it, or what it is in, or this one what it is in. */
+static void add_way_out(const struct loop *loop, const char *path, char why[512])
+{
+    char reason[512];
+    size_t len = strlen(why);
+    snprintf(reason, sizeof reason, "%s: '%.*s%s': %.300s%s", folder_flag(loop, path),
+             MESSAGE_VALUE(path, 100), why,
+             len && why[len - 1] == ')' ? ""
+                                        : " (stop that one, or leave this folder out)");
+    snprintf(why, 512, "%s", reason);
+}
+
 /* One directory may be given under several names: it is served once. */
 static gpufl_status add_folder(struct loop *loop, const char *path, char why[512])
 {
@@ -89,10 +102,14 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
     if (status == GPUFL_OK) {
         status = engine_add_root(loop->engine, path, &channels, why);
     }
+    if (status == GPUFL_BUSY) {
+        add_way_out(loop, path, why);
+    }
     size_t shown = strnlen(path, ROOT_PATH_SHOWN);
     if (status != GPUFL_OK && strncmp(why, path, shown) == 0) {
         char reason[512];
-        snprintf(reason, sizeof reason, "'%.*s'%.190s", (int)shown, path, why + shown);
+        snprintf(reason, sizeof reason, "'%.*s%s'%.190s",
+                 MESSAGE_VALUE(path, ROOT_PATH_SHOWN), why + shown);
         snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
     }
     if (status == GPUFL_OK && !remember_folder(&loop->served, path)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the journals of the folders have a place. */
+/* Whether the journals of the folders, and what is published, have a place. */
 #ifndef GPUFL_AGENT_STATE_TRIAL_H
 #define GPUFL_AGENT_STATE_TRIAL_H
 
@@ -11,5 +11,9 @@
  * that does not exist yet is left out where its journal would be in it.
  * \return GPUFL_OK, or why there is no place, in one sentence. */
 GPUFL_MUST gpufl_status state_trial(const struct options *options, char why[512]);
+
+/** Examines the runtime directory that systemd names, if any, likewise. Without one, an
+ * agent runs, but other users' programs do not see it. */
+GPUFL_MUST gpufl_status state_trial_runtime(char why[512]);
 
 #endif

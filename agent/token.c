@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/named_file.h"
 
 static bool copy_trimmed_token(char out[TOKEN_MAX], const char *value)
@@ -77,7 +78,7 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
     if (token->file[0]) {
         const char *fault = read_token_file(token->file, token->value);
         if (fault) {
-            snprintf(why, 512, "'%.300s': %s", token->file, fault);
+            snprintf(why, 512, "'%.*s%s': %s", MESSAGE_VALUE(token->file, 300), fault);
             status = GPUFL_ERR_USAGE;
         }
     } else if (value && !copy_trimmed_token(token->value, value)) {

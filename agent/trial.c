@@ -47,7 +47,8 @@ static void trial_fault(struct trial *t, const char *flag, const char *value,
                         const char *fault)
 {
     char why[512];
-    snprintf(why, sizeof why, "%s: '%.300s': %.190s", flag, value, fault);
+    snprintf(why, sizeof why, "%s: '%.*s%s': %.190s", flag, MESSAGE_VALUE(value, 300),
+             fault);
     trial_fail(t, why);
 }
 
@@ -72,8 +73,8 @@ static void trial_folder(struct trial *t, const char *flag, const char *path)
             trial_fail(t, why);
         }
     } else if (errno == ENOENT && !t->options->exit_when_drained) {
-        snprintf(why, sizeof why, "%s: '%.400s': does not exist yet (the agent waits)",
-                 flag, path);
+        snprintf(why, sizeof why, "%s: '%.*s%s': does not exist yet (the agent waits)",
+                 flag, MESSAGE_VALUE(path, 400));
         option_blame_source(t->options, why);
         printf("gpufl-agent: %s\n", why);
     } else {
@@ -94,6 +95,9 @@ static void trial_directories(struct trial *t)
         }
     }
     if (state_trial(t->options, why) != GPUFL_OK) {
+        trial_fail(t, why);
+    }
+    if (state_trial_runtime(why) != GPUFL_OK) {
         trial_fail(t, why);
     }
 }

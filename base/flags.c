@@ -121,8 +121,8 @@ static int store_named(const struct flag_table *table, const struct flag *flag,
     if (flag->type == FLAG_SECRET) {
         return flags_wrong(table, name, "invalid value (expected %s)", expected);
     }
-    return flags_wrong(table, name, "invalid value '%.*s' (expected %s)", VALUE_MAX,
-                       value, expected);
+    return flags_wrong(table, name, "invalid value '%.*s%s' (expected %s)",
+                       MESSAGE_VALUE(value, VALUE_MAX), expected);
 }
 
 /* A blank key is one that could not be read. */
@@ -219,8 +219,9 @@ static int refuse_word(const struct flag_table *table, const struct option *opti
                            table->program);
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
-    return flags_wrong(table, name, "unexpected value '%.*s' (it takes none)", VALUE_MAX,
-                       value ? value + 1 : "");
+    value = value ? value + 1 : "";
+    return flags_wrong(table, name, "unexpected value '%.*s%s' (it takes none)",
+                       MESSAGE_VALUE(value, VALUE_MAX));
 }
 
 /* `--session-id "$ID"` where ID is not set would mean something else than was meant. */

@@ -34,6 +34,15 @@ static void put_escaped(struct text *out, const char *string)
     }
 }
 
+void message_escape(const char *text, char *out, size_t size)
+{
+    struct text line = {0};
+    put_escaped(&line, text);
+    text_append(&line, "", 1);
+    snprintf(out, size, "%s", line.failed ? "out of memory" : line.data);
+    text_fini(&line);
+}
+
 static void message_put(const char *program, const char *separator, const char *format,
                         va_list args)
 {

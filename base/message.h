@@ -3,10 +3,21 @@
 #ifndef GPUFL_BASE_MESSAGE_H
 #define GPUFL_BASE_MESSAGE_H
 
+#include <stddef.h>
+#include <string.h>
+
+/** For `'%.*s%s'`: a value, of which more than \p max bytes are cut off and dots shown.
+ */
+#define MESSAGE_VALUE(value, max)                                                        \
+    (int)(max), (value), strlen(value) > (size_t)(max) ? "..." : ""
+
 /** Writes "PROGRAM: text" as one line to stderr. Control characters, which values of
  * users and names of files may contain, are escaped: `\n`, `\x1b`. */
 __attribute__((format(printf, 2, 3))) void message_line(const char *program,
                                                         const char *format, ...);
+
+/** Copies \p text, as far as there is room, with control characters escaped likewise. */
+void message_escape(const char *text, char *out, size_t size);
 
 /** The same as a line of libgpufl, which is a guest in its process: "[GPUFL] text". */
 __attribute__((format(printf, 1, 2))) void message_of_library(const char *format, ...);

@@ -159,8 +159,8 @@ static bool is_recordable(const struct monitor *m)
 {
     if (!output_is_writable(m->output)) {
         flags_wrong(&monitor_table, "--output",
-                    "'%.300s': %s (expected a directory that can be written to)",
-                    m->output, strerror(errno));
+                    "'%.*s%s': %s (expected a directory that can be written to)",
+                    MESSAGE_VALUE(m->output, 300), strerror(errno));
         return false;
     }
     return true;

@@ -113,8 +113,8 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
     }
     if (!output_is_writable(t->output)) {
         return flags_wrong(&trace_table, "--output",
-                           "'%.300s': %s (expected a directory that can be written to)",
-                           t->output, strerror(errno));
+                           "'%.*s%s': %s (expected a directory that can be written to)",
+                           MESSAGE_VALUE(t->output, 300), strerror(errno));
     }
     return upload_recorded_open(&t->send, &trace_table, t, t->output, &t->module);
 }

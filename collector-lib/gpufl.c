@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
@@ -199,10 +200,9 @@ static gpufl_status start_locked(const struct settings *settings)
         atomic_store_explicit(&process.recorder.generation, process.last_generation,
                               memory_order_release);
     } else {
-        fprintf(
-            stderr,
-            "[GPUFL] not recording: cannot create a session in %s: %s (set log_path to a "
-            "writable directory)\n",
+        message_of_library(
+            "not recording: cannot create a session in %s: %s (set log_path "
+            "to a writable directory)",
             settings->log_path, strerror(errno));
     }
     return status;
@@ -235,7 +235,7 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
     if (status == GPUFL_OK) {
         status = start_locked(&settings);
     } else if (status == GPUFL_ERR_USAGE) {
-        fprintf(stderr, "[GPUFL] not recording: %s\n", why);
+        message_of_library("not recording: %s", why);
     }
     unlock_process(cancel_state);
     return status;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "schema/channels.h"
 #include "upload/http/transport_http.h"
 #include "upload/journal/journal_read.h"
@@ -44,8 +45,9 @@ gpufl_status upload_open_root(struct upload *u)
     if (u->root < 0) {
         return upload_result_say(
             u->result, GPUFL_ERR_NOT_FOUND,
-            "%s: '%.300s': %s (expected the directory that holds the sessions)",
-            upload_options_name(u->name, "log_path"), path, strerror(error));
+            "%s: '%.*s%s': %s (expected the directory that holds the sessions)",
+            upload_options_name(u->name, "log_path"), MESSAGE_VALUE(path, 300),
+            strerror(error));
     }
     return GPUFL_OK;
 }
@@ -78,10 +80,10 @@ gpufl_status upload_open_sessions(struct upload *u)
     }
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status,
-                                 "%s: '%.128s': no such session in %.250s (expected the "
+                                 "%s: '%.*s%s': no such session in %.250s (expected the "
                                  "name of a directory there)",
                                  upload_options_name(u->name, "session_id"),
-                                 o->session_id, o->log_path);
+                                 MESSAGE_VALUE(o->session_id, 128), o->log_path);
     }
     for (size_t i = 0; i < u->selection.count; i++) {
         u->bytes_total += u->selection.session[i].bytes;

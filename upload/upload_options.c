@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
+
 void gpufl_upload_options_default(struct gpufl_upload_options *options)
 {
     *options = (struct gpufl_upload_options)GPUFL_UPLOAD_OPTIONS_DEFAULT;
@@ -91,8 +93,9 @@ gpufl_status upload_options_check(const struct gpufl_upload_options *o,
                              why);
     }
     if (*o->session_id && o->all_sessions) {
-        snprintf(why, 512, "%s: '%.128s': conflicts with %s (set only one)",
-                 upload_options_name(name, "session_id"), o->session_id,
+        snprintf(why, 512, "%s: '%.*s%s': conflicts with %s (set only one)",
+                 upload_options_name(name, "session_id"),
+                 MESSAGE_VALUE(o->session_id, 128),
                  upload_options_name(name, "all_sessions"));
         return GPUFL_ERR_USAGE;
     }

@@ -7,16 +7,19 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/message.h"
 #include "base/plural.h"
 #include "upload/upload_options.h"
 
 gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
                                const char *format, ...)
 {
+    char text[sizeof result->message];
     va_list args;
     va_start(args, format);
-    vsnprintf(result->message, sizeof result->message, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    message_escape(text, result->message, sizeof result->message);
     return status;
 }
 

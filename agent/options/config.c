@@ -13,6 +13,7 @@
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "base/flag.h"
+#include "base/message.h"
 #include "base/named_file.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -374,7 +375,8 @@ gpufl_status config_read(const char *path, struct options *out, char why[512])
         close(fd);
     }
     if (n < 0) {
-        snprintf(why, 512, "--config: cannot read %.300s: %s", path, fault);
+        snprintf(why, 512, "--config: cannot read %.*s%s: %s", MESSAGE_VALUE(path, 300),
+                 fault);
         return GPUFL_ERR_USAGE;
     }
     if ((size_t)n == sizeof text) {

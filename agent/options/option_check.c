@@ -11,6 +11,7 @@
 #include "agent/options/option_value.h"
 #include "base/address.h"
 #include "base/flag.h"
+#include "base/message.h"
 #include "schema/layout.h"
 
 #define UID_DIGITS_MAX 10
@@ -26,8 +27,8 @@ static gpufl_status check_required(const struct options *o, char why[512])
     char name[OPTION_NAME_MAX];
     if (!is_empty(o->folders) && !o->folders[strspn(o->folders, ", \t")]) {
         snprintf(why, 512,
-                 "%s: '%.100s': names no directory (give paths, with commas in between)",
-                 option_name_used(o, folders, name), o->folders);
+                 "%s: '%.*s%s': names no directory (give paths, with commas in between)",
+                 option_name_used(o, folders, name), MESSAGE_VALUE(o->folders, 100));
         return GPUFL_ERR_USAGE;
     }
     if (is_empty(o->folder) && is_empty(o->folders)) {
@@ -53,9 +54,9 @@ static gpufl_status check_publisher(const struct options *o, char why[512])
     bool chosen = o->source[type - option_rows] != SOURCE_DEFAULT;
     if (strcmp(o->type, "http") != 0) {
         snprintf(why, 512,
-                 "%s: %.100s is not built in (use --type=http with a backend that has "
+                 "%s: %.*s%s is not built in (use --type=http with a backend that has "
                  "/events/stream)",
-                 option_name_used(o, type, name), o->type);
+                 option_name_used(o, type, name), MESSAGE_VALUE(o->type, 100));
         return GPUFL_ERR_USAGE;
     }
     for (size_t i = 0; !chosen && i < option_rows_count; i++) {
@@ -77,8 +78,8 @@ static gpufl_status check_owner(const struct options *o, char why[512])
     if (uid[strspn(uid, "0123456789")] || strlen(uid) > UID_DIGITS_MAX ||
         strtoull(uid, NULL, 10) >= UINT32_MAX) {
         snprintf(why, 512,
-                 "%s: invalid value '%.100s' (expected a numeric user ID; see id -u)",
-                 option_name_used(o, row, name), uid);
+                 "%s: invalid value '%.*s%s' (expected a numeric user ID; see id -u)",
+                 option_name_used(o, row, name), MESSAGE_VALUE(uid, 100));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -91,8 +92,8 @@ static gpufl_status check_listen(const struct options *o, char why[512])
     const struct option_row *row = option_of_field(offsetof(struct options, listen));
     const char *way_out = is_empty(o->listen) ? NULL : address_parse(o->listen, &address);
     if (way_out) {
-        snprintf(why, 512, "%s: invalid value '%.100s' (%s)",
-                 option_name_used(o, row, name), o->listen, way_out);
+        snprintf(why, 512, "%s: invalid value '%.*s%s' (%s)",
+                 option_name_used(o, row, name), MESSAGE_VALUE(o->listen, 100), way_out);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -120,8 +121,8 @@ static gpufl_status check_version(const struct options *o, char why[512])
     char name[OPTION_NAME_MAX];
     const struct option_row *row = option_of_field(offsetof(struct options, api_version));
     if (!layout_name_ok(o->api_version)) {
-        snprintf(why, 512, "%s: invalid value '%.100s' (expected a version such as v1)",
-                 option_name_used(o, row, name), o->api_version);
+        snprintf(why, 512, "%s: invalid value '%.*s%s' (expected a version such as v1)",
+                 option_name_used(o, row, name), MESSAGE_VALUE(o->api_version, 100));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;

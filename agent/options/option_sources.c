@@ -10,6 +10,7 @@
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "base/flag.h"
+#include "base/message.h"
 
 /* A blank variable counts as unset. */
 static gpufl_status read_environment(struct options *o, char why[512])
@@ -75,7 +76,8 @@ static struct given_flag next_flag(struct arguments *a)
 static gpufl_status refuse_flag(const char *arg, char why[512])
 {
     if (arg[0] != '-') {
-        snprintf(why, 512, "'%.100s': unexpected argument (see gpufl-agent --help)", arg);
+        snprintf(why, 512, "'%.*s%s': unexpected argument (see gpufl-agent --help)",
+                 MESSAGE_VALUE(arg, 100));
         return GPUFL_ERR_USAGE;
     }
     char word[100];
@@ -109,8 +111,8 @@ static gpufl_status read_flag(struct options *o, struct arguments *a, char why[5
         return GPUFL_ERR_USAGE;
     }
     if (flag.value && option_is_question(row)) {
-        snprintf(why, 512, "%s: unexpected value '%.100s' (it takes none)", name,
-                 flag.value);
+        snprintf(why, 512, "%s: unexpected value '%.*s%s' (it takes none)", name,
+                 MESSAGE_VALUE(flag.value, 100));
         return GPUFL_ERR_USAGE;
     }
     const char *value = flag.value ? flag.value : row->kind == KIND_SWITCH ? "true" : "";

@@ -9,6 +9,7 @@
 
 #include "agent/options/option_find.h"
 #include "base/duration.h"
+#include "base/message.h"
 #include "base/parse_bool.h"
 
 _Static_assert(sizeof(enum engine_compression) == sizeof(int),
@@ -51,8 +52,8 @@ static gpufl_status refuse_value(const struct option_row *row, const char *name,
         snprintf(why, 512, "%s: %s", name, row->help);
     } else {
         describe_expected(row, expected, sizeof expected);
-        snprintf(why, 512, "%s: invalid value '%.100s' (expected %s)", name, value,
-                 expected);
+        snprintf(why, 512, "%s: invalid value '%.*s%s' (expected %s)", name,
+                 MESSAGE_VALUE(value, 100), expected);
     }
     return GPUFL_ERR_USAGE;
 }

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
+
 /* One byte far behind those that SQLite locks. */
 #define LOCKED_BYTE ((off_t)1 << 62)
 
@@ -21,7 +23,8 @@ int store_lock(const char *path, char why[256])
     lock.l_len = 1;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0) {
-        snprintf(why, 256, "%.150s: cannot open: %.60s", path, strerror(errno));
+        snprintf(why, 256, "%.*s%s: cannot open: %.60s", MESSAGE_VALUE(path, 150),
+                 strerror(errno));
         return -1;
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {

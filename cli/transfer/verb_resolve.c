@@ -146,9 +146,9 @@ static bool resolve_has_state_dir(const struct resolve_arguments *a)
     int fd = a->state_dir ? open(a->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (a->state_dir && fd < 0) {
         message_line("gpufl resolve",
-                     "--state-dir: '%.300s': %s (expected the directory that the "
+                     "--state-dir: '%.*s%s': %s (expected the directory that the "
                      "uploader was given)",
-                     a->state_dir, strerror(errno));
+                     MESSAGE_VALUE(a->state_dir, 300), strerror(errno));
         return false;
     }
     if (fd >= 0) {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
+
 #define NS_PER_MS 1000000
 
 void tracing_open(struct tracing *t, const struct profiler *profiler,
@@ -30,8 +32,9 @@ static void report_no_samples(struct tracing *t)
     if (t->status.pc_sampling_why[0] && !t->said &&
         t->profiler.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
-        fprintf(stderr, "[GPUFL] PC sampling%s: %s\n",
-                t->status.samples ? "" : " is not available", t->status.pc_sampling_why);
+        message_of_library("PC sampling%s: %s",
+                           t->status.samples ? "" : " is not available",
+                           t->status.pc_sampling_why);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"
@@ -206,9 +207,9 @@ void writer_lines_sample(struct writer *w)
 static void say_session(const struct writer *w)
 {
     const struct gpu_devices *devices = w->sampler.devices;
-    fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir->id,
-            w->settings.log_path, devices ? devices->count : 0,
-            devices ? devices->source : "none");
+    message_of_library("session %s in %s, %u GPUs by %s", w->dir->id,
+                       w->settings.log_path, devices ? devices->count : 0,
+                       devices ? devices->source : "none");
 }
 
 void writer_lines_open(struct writer *w)

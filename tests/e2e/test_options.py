@@ -76,6 +76,7 @@ def _judge(program, option, names, kind, value, said):
     check(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", said) and len(said) <= 1000, f"it can be read: {what}")
     hidden = option in ("token", "api-key") or " and --api-path: longer than 511 bytes together" in said
     check(hidden or value in ("", " ") or _shown(value) in said, f"the value is named: {what}")
+    check(hidden or kind != "long" or "xxx..." in said, f"that it is cut: {what}")
     check(WAY_OUT.search(said.strip()), f"a way out: {what}")
     return True
 
@@ -233,6 +234,21 @@ def a_variable_of_the_recorder_that_is_wrong_is_named_once(place):
         check(len(said) == 1 and said[0].startswith("[GPUFL] ") and shown in said[0], f"{name}={value!r}: {done.stderr}")
         check("expected" in said[0] or name == "GPUFL_CONFIG_FILE", said[0])
         check("\x1b" not in done.stderr and any(logs.iterdir()), f"{name}: {done.stderr}")
+
+
+def a_path_brings_no_control_character_into_a_message(place):
+    """Of libgpufl, of an upload and of its result."""
+    logs, file = place.path / "lo\x1b[1m\ngs", place.path / "fi\x1b[1m\nle"
+    logs.mkdir(mode=0o700)
+    file.write_text("")
+    for path, said in ((logs, "[GPUFL] session "), (file, "[GPUFL] not recording: ")):
+        done = place.run("tests/e2e/script", f"log_path={path}", "init", "shutdown", env={"GPUFL_DEBUG": "1"})
+        line, = (line for line in done.stderr.splitlines() if line.startswith(said))
+        check("\x1b" not in done.stderr and _shown(path.name) in line, f"{path}: {done.stderr!r}")
+    for args in ((file,), (logs, "--session-id", "a\x1bb")):
+        done = place.run("gpufl", "upload", *args, "--backend-url", HOST, "--api-key", "k", "--retries=1", "--json")
+        said = lib.json.loads(done.stdout)["message"]
+        check(done.returncode == 2 and "\x1b" not in said + done.stderr and "\\x1b" in said, f"{args}: {said!r} {done.stderr!r}")
 
 
 def of_an_option_that_is_given_twice_the_last_one_counts(place):

@@ -42,6 +42,7 @@ def _in_parallel(rows, one):
 
 def wrong_settings_of_the_agent_are_refused_at_the_start(place):
     f = _files(place)
+    (place.logs / "group").mkdir(mode=0o700)
 
     def one(args, name, value, reason, env=None, without=()):
         given = {a.split("=")[0] for a in args} | set(without)
@@ -57,6 +58,12 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         (["--log-types=devices"], "--log-types", "devices", "device,scope,system,sass"),
         ([], "GPUFL_LOG_TYPES", "device,cpu", "no channel is called 'cpu'", {"GPUFL_LOG_TYPES": "device,cpu"}),
         (["--log-types=,"], "--log-types", "','", "names no channel"),
+        (["--log-types=device,,scope"], "--log-types", "'device,,scope'", "one of its elements is empty"),
+        (["--log-types=device, "], "--log-types", "'device, '", "one of its elements is empty"),
+        ([f"--folder={place.logs}", f"--folder={place.logs}/group"], "--folder", f"'{place.logs}/group'", "leave one of the two out"),
+        ([f"--state-dir={place.logs}"], "--state-dir", f"'{place.logs}'", "it lies in the log directory"),
+        ([f"--state-dir={place.logs}/state/a"], "--state-dir", f"'{place.logs}/state/a'", "it lies in the log directory"),
+        ([], "STATE_DIRECTORY", f"'{place.logs}/state'", "it lies in the log directory", {"STATE_DIRECTORY": f"{place.logs}/state"}),
         ([f"--folder={f}/none", "--log-types=cpu"], "--log-types", "cpu", "no channel"),  # before it is there
         ([f"--token-file={f}/none"], "--token-file", f"{f}/none", "No such file"),
         ([f"--token-file={f}/empty"], "--token-file", f"{f}/empty", "empty"),
@@ -353,6 +360,15 @@ def a_check_says_whether_the_settings_would_work(place):
     one(backend.url, 2, "No such file", "--exit-when-drained", folder=place.path / "none")
     one(backend.url, 2, "Not a directory", f"--state-dir={backend.process.log}")
     one(backend.url, 2, "cursor file", f"--cursor-file={backend.process.log}")
+    one(backend.url, 0, "takes the key", f"--state-dir={place.logs}/.gpufl-agent")
+    open_dir = place.path / "open"
+    open_dir.mkdir()
+    open_dir.chmod(0o777)
+    for value, fault in ((f"{place.path}/none", "No such file"), (str(backend.process.log), "Not a directory"),
+                         ("run", "it is not absolute"), (f"{place.path}:/run", "it names several directories"),
+                         (str(open_dir), "it belongs to another user, or others can write to it")):
+        one(backend.url, 2, f"gpufl-agent: RUNTIME_DIRECTORY: '{value}': {fault}", env={**key, "RUNTIME_DIRECTORY": value})
+    one(backend.url, 0, "takes the key", env={**key, "RUNTIME_DIRECTORY": str(place.logs)})
     one(backend.url, 2, "no channel is called", "--log-types=x")
     for status, code, said in ((200, 0, "takes the key"), (202, 0, ""), (400, 0, ""), (422, 0, ""), (401, 2, "key"),
                                (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):

@@ -277,7 +277,7 @@ static void a_value_that_is_very_long_is_cut(void **state)
     capture_end(&o->said);
     assert_int_equal(rc, FLAGS_WRONG);
     assert_true(strlen(o->said.err) < 500);
-    assert_non_null(strstr(o->said.err, "1' (expected a whole number from 0 to 9)\n"));
+    assert_non_null(strstr(o->said.err, "1...' (expected a whole number from 0 to 9)\n"));
 }
 
 static void a_value_that_looks_like_a_flag_stands_behind_its_own(void **state)

@@ -17,7 +17,6 @@ static void channels_are_read_from_a_list(void **state)
     } row[] = {
         {"device,scope,system,sass", 4, "device", "sass"},
         {" device , scope ", 2, "device", "scope"},
-        {",,device,,", 1, "device", "device"},
         {"device scope", 2, "device", "scope"},
         {"scope,scope", 1, "scope", "scope"},
     };
@@ -41,6 +40,9 @@ static void what_is_no_channel_is_refused_by_the_name_that_was_used(void **state
         " , ",
         "devices",
         "device,../x",
+        ",device",
+        "device,",
+        "device, ,scope",
         "a=b",
         "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -110,17 +110,20 @@ static void a_directory_that_others_can_change_is_refused_with_the_reason(void *
         char path[512];
         struct state_place place;
         char why[512] = "";
-        int root = open(base, O_RDONLY | O_DIRECTORY);
+        char logs[512];
+        snprintf(logs, sizeof logs, "%s/logs", base);
         snprintf(path, sizeof path, "%s/state", base);
+        assert_int_equal(mkdir(logs, 0700), 0);
         assert_int_equal(mkdir(path, 0700), 0);
         assert_int_equal(chmod(path, row[i].mode), 0);
+        int root = open(logs, O_RDONLY | O_DIRECTORY);
         if (row[i].owner == 0 || chown(path, row[i].owner, 0) == 0) {
-            bool write = state_dir_open(path, root, base, true, &place, why) == GPUFL_OK;
+            bool write = state_dir_open(path, root, logs, true, &place, why) == GPUFL_OK;
             if (write != row[i].write || !strstr(why, row[i].why)) {
                 fail_msg("%04o of %u: %s", row[i].mode, row[i].owner, why);
             }
             close(place.fd);
-            assert_int_equal(state_dir_open(path, root, base, false, &place, why) ==
+            assert_int_equal(state_dir_open(path, root, logs, false, &place, why) ==
                                  GPUFL_OK,
                              row[i].read);
             close(place.fd);
@@ -128,6 +131,41 @@ static void a_directory_that_others_can_change_is_refused_with_the_reason(void *
         close(root);
         dirs_remove(base);
     }
+}
+
+/* A state directory there would look like a session, or a group of them. */
+static void a_directory_in_the_log_directory_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *below;
+        bool taken;
+    } row[] = {{"", false},         {"/", false},       {"/state", false},
+               {"/a/b/c", false},   {"/link/x", false}, {"/.gpufl-agent", true},
+               {"/.state/a", true}, {"-state", true},   {"/../state", true}};
+    char *base = dirs_make();
+    char logs[512];
+    char path[600];
+    snprintf(logs, sizeof logs, "%s/logs", base);
+    assert_int_equal(mkdir(logs, 0700), 0);
+    snprintf(path, sizeof path, "%s/link", logs);
+    assert_int_equal(symlink(".", path), 0);
+    int root = open(logs, O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct state_place place;
+        char why[512] = "";
+        snprintf(path, sizeof path, "%s%s", logs, row[i].below);
+        bool taken = state_dir_open(path, root, logs, STATE_TRY, &place, why) == GPUFL_OK;
+        if (taken != row[i].taken ||
+            (!taken && !strstr(why, "it lies in the log directory"))) {
+            fail_msg("%s: %s", row[i].below, why);
+        }
+        if (taken) {
+            close(place.fd);
+        }
+    }
+    close(root);
+    dirs_remove(base);
 }
 
 static void reading_makes_no_directory(void **state)
@@ -183,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_place_that_is_ours_is_taken),
         cmocka_unit_test(a_directory_that_others_can_change_is_refused_with_the_reason),
+        cmocka_unit_test(a_directory_in_the_log_directory_is_refused),
         cmocka_unit_test(reading_makes_no_directory),
         cmocka_unit_test(a_directory_that_cannot_be_opened_now_is_not_replaced),
     };

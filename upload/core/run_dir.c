@@ -89,7 +89,8 @@ struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int roo
     }
     run->sys = sys;
     run->lock = -1;
-    run->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    errno = EINVAL;
+    run->dir = *path == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (run->dir >= 0 && file_dir_is_ours(run->dir) && run_dir_key(root_fd, run->key)) {
         run->lock = run_dir_lock(run);
     }

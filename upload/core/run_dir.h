@@ -21,8 +21,8 @@
 
 struct run_dir;
 
-/** Tells that the root \p root_fd is served, in the directory \p path, which must be ours
- * and closed to others. \return NULL with errno. */
+/** Tells that the root \p root_fd is served, in the directory \p path, which must be
+ * absolute, ours and closed to others. \return NULL with errno. */
 struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int root_fd);
 
 /** Replaces the file \p name ("progress", "complete"). \return false with errno. */

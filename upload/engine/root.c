@@ -30,10 +30,29 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/source/lock_holder.h"
 
+static bool root_is_served_here(const struct engine *engine, int dir)
+{
+    struct stat wanted;
+    struct stat st;
+    bool here = false;
+    for (unsigned i = 0; !here && fstat(dir, &wanted) == 0 && i < engine->roots; i++) {
+        here = fstat(engine->root[i]->fd, &st) == 0 && st.st_dev == wanted.st_dev &&
+               st.st_ino == wanted.st_ino;
+    }
+    return here;
+}
+
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
                                   char why[512])
 {
     const struct engine_config *config = &root->engine->config;
+    if (root_is_served_here(root->engine, dir)) {
+        snprintf(why, 512,
+                 "%s%.200s is served, too, with the sessions in its directories: only "
+                 "one uploader may serve a directory (leave one of the two out)",
+                 which, root->path);
+        return GPUFL_BUSY;
+    }
     char holder[128];
     char way_out[128] = "";
     uid_t user;

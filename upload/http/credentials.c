@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/message.h"
 #include "upload/http/endpoint.h"
 #include "upload/http/exposure.h"
 #include "upload/http/host_port.h"
@@ -34,7 +35,7 @@ static gpufl_status check_pem(const char *name, const char *file, enum pem_kind 
 {
     const char *fault = file && *file ? pem_fault(file, kind) : NULL;
     if (fault) {
-        snprintf(why, 256, "%s: '%.120s': %s", name, file, fault);
+        snprintf(why, 256, "%s: '%.*s%s': %s", name, MESSAGE_VALUE(file, 120), fault);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -55,8 +56,8 @@ static gpufl_status check_client(const struct transport_http_config *config,
                            PEM_PRIVATE_KEY, why);
     }
     if (status == GPUFL_OK && has_key && !has_cert) {
-        snprintf(why, 256, "%s: '%.120s': a key without its certificate (give %s, too)",
-                 key_name, config->client_key, cert_name);
+        snprintf(why, 256, "%s: '%.*s%s': a key without its certificate (give %s, too)",
+                 key_name, MESSAGE_VALUE(config->client_key, 120), cert_name);
         status = GPUFL_ERR_USAGE;
     }
     return status;
@@ -93,8 +94,9 @@ static gpufl_status check_proxy(const struct transport_http_config *config, char
     host = user ? user + 1 : host;
     const char *fault = known ? host_port_fault(host, len) : "unknown scheme";
     if (fault) {
-        snprintf(why, 256, "%s: '%.100s': %s (expected http://host:port, or none)",
-                 http_config_name(config, "proxy"), user ? host : proxy, fault);
+        snprintf(why, 256, "%s: '%.*s%s': %s (expected http://host:port, or none)",
+                 http_config_name(config, "proxy"),
+                 MESSAGE_VALUE(user ? host : proxy, 100), fault);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -119,9 +121,10 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
         exposure_of(prefix) == EXPOSURE_PUBLIC) {
         snprintf(
             why, 256,
-            "%s: '%.80s': the API key would travel unencrypted over a public network "
+            "%s: '%.*s%s': the API key would travel unencrypted over a public network "
             "(use https:// or %s)",
-            http_config_name(config, "backend_url"), config->backend_url,
+            http_config_name(config, "backend_url"),
+            MESSAGE_VALUE(config->backend_url, 80),
             http_config_name(config, "allow_insecure_http"));
         return GPUFL_ERR_USAGE;
     }

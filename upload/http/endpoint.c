@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/message.h"
 #include "schema/protocol.h"
 #include "upload/http/host_port.h"
 
@@ -41,33 +42,33 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
     }
     if (!url_text_ok(url)) {
         snprintf(why, 256,
-                 "%s: '%.100s': contains a blank or a quote (expected "
+                 "%s: '%.*s%s': contains a blank or a quote (expected "
                  "scheme://host[:port])",
-                 url_name, url);
+                 url_name, MESSAGE_VALUE(url, 100));
         return GPUFL_ERR_USAGE;
     }
     if (!endpoint_path_ok(path)) {
         snprintf(why, 256,
-                 "%s: '%.100s': contains a blank, a quote, '?' or '#' (expected a path "
+                 "%s: '%.*s%s': contains a blank, a quote, '?' or '#' (expected a path "
                  "such as %s)",
-                 path_name, path, PROTOCOL_DEFAULT_API_PATH);
+                 path_name, MESSAGE_VALUE(path, 100), PROTOCOL_DEFAULT_API_PATH);
         return GPUFL_ERR_USAGE;
     }
     const char *fault = host_port_fault(host, host_len);
     if (fault) {
-        snprintf(why, 256, "%s: '%.100s': %s (expected scheme://host[:port])", url_name,
-                 url, fault);
+        snprintf(why, 256, "%s: '%.*s%s': %s (expected scheme://host[:port])", url_name,
+                 MESSAGE_VALUE(url, 100), fault);
         return GPUFL_ERR_USAGE;
     }
     if (strpbrk(host + host_len, "?#")) {
         snprintf(why, 256,
-                 "%s: '%.100s': contains '?' or '#' (expected scheme://host[:port])",
-                 url_name, url);
+                 "%s: '%.*s%s': contains '?' or '#' (expected scheme://host[:port])",
+                 url_name, MESSAGE_VALUE(url, 100));
         return GPUFL_ERR_USAGE;
     }
     if (host[host_len + slashes]) {
-        snprintf(why, 256, "%s: '%.100s': contains a path (give it as %s)", url_name, url,
-                 path_name);
+        snprintf(why, 256, "%s: '%.*s%s': contains a path (give it as %s)", url_name,
+                 MESSAGE_VALUE(url, 100), path_name);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -84,9 +85,9 @@ gpufl_status endpoint_prefix(const struct transport_http_config *config, char ou
     size_t host_len = strcspn(host, "/?#");
     if (host_len == 0 || (!secure && !plain && strstr(url, "://"))) {
         snprintf(why, 256,
-                 "%s: '%.100s': not an http or https address (expected "
+                 "%s: '%.*s%s': not an http or https address (expected "
                  "scheme://host[:port])",
-                 http_config_name(config, "backend_url"), url);
+                 http_config_name(config, "backend_url"), MESSAGE_VALUE(url, 100));
         return GPUFL_ERR_USAGE;
     }
     gpufl_status status = check_url(config, url, path, why);

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/message.h"
 #include "schema/layout.h"
 
 static int open_dir(const char *path)
@@ -135,9 +136,38 @@ static gpufl_status state_dir_try(int fd, char reason[128])
     return GPUFL_OK;
 }
 
-static int open_named(const char *path, enum state_use use, char reason[128])
+/* Where it would be taken for a session, or for a group of them. What begins with a dot
+ * is never one. */
+static bool state_dir_is_in_logs(const char *path, const char *root_path)
+{
+    char above[PATH_MAX];
+    char real[PATH_MAX];
+    snprintf(above, sizeof above, "%s", path);
+    char *end = above + strlen(above);
+    while (!realpath(above, real) && errno == ENOENT && end > above) {
+        for (end--; end > above && *end != '/'; end--) {
+        }
+        *end = '\0';
+    }
+    size_t len = strlen(root_path);
+    const char *rest = path + strlen(above);
+    const char *below = real + len;
+    if (!*above || strncmp(real, root_path, len) != 0 || (*below && *below != '/')) {
+        return false;
+    }
+    below = *below ? below : rest;
+    return below[strspn(below, "/")] != '.';
+}
+
+static int open_named(const char *path, const char *root_path, enum state_use use,
+                      char reason[128])
 {
     reason[0] = '\0';
+    if (use != STATE_READ && state_dir_is_in_logs(path, root_path)) {
+        snprintf(reason, 128, "it lies in the log directory: name one outside of it");
+        errno = EPERM;
+        return -1;
+    }
     int fd = use == STATE_MAKE && make_dirs(path) < 0 ? -1 : open_dir(path);
     bool there = fd >= 0 || errno != ENOENT || use != STATE_TRY;
     if (!there) {
@@ -186,7 +216,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
     why[0] = '\0';
     if (named) {
-        place->fd = open_named(named, use, reason);
+        place->fd = open_named(named, root_path, use, reason);
     } else {
         place->fd = open_beside_logs(root_fd, use);
         if (place->fd >= 0) {
@@ -202,7 +232,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         }
         home_state(home);
         named = home;
-        place->fd = home[0] ? open_named(home, use, reason) : -1;
+        place->fd = home[0] ? open_named(home, root_path, use, reason) : -1;
     }
     if (place->fd >= 0) {
         snprintf(place->path, STATE_PATH_MAX, "%s/%s", named, place->name);
@@ -210,10 +240,10 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
     }
     const char *what = wanted && *wanted ? "" : "state directory: ";
     snprintf(why, 512,
-             "%s'%.140s': %s (the journal of %.160s needs a directory that only its user "
+             "%s'%.*s%s': %s (the journal of %.160s needs a directory that only its user "
              "can write to)",
-             named == systemd ? "STATE_DIRECTORY: " : what, named[0] ? named : "none",
-             reason, root_path);
+             named == systemd ? "STATE_DIRECTORY: " : what,
+             MESSAGE_VALUE(named[0] ? named : "none", 140), reason, root_path);
     /* Nobody named the default one: where there is no place for it, there is none. */
     bool none = errno == ENOENT ||
                 (use == STATE_READ && named == home && (errno == ENOTDIR || !home[0]));
