@@ -2,10 +2,12 @@
 /* What it costs to find the oldest file of a channel of the 1.1 layout. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -16,9 +18,15 @@
 static unsigned opened;
 static long kind;
 
+static const char *fails; /* a name that cannot be opened; NULL = none */
+
 static int open_counted(int dir, const char *path, int flags, mode_t mode)
 {
     opened++;
+    if (fails && strstr(path, fails)) {
+        errno = EMFILE;
+        return -1;
+    }
     return sys_real.open_beneath(dir, path, flags, mode);
 }
 
@@ -38,6 +46,7 @@ struct fixture {
 static void open_fixture(struct fixture *f, long file_system)
 {
     kind = file_system;
+    fails = NULL;
     opened = 0;
     f->path = dirs_make();
     f->sys = sys_real;
@@ -116,9 +125,32 @@ static void a_directory_that_takes_two_calls_is_not_believed(void **state)
     close_fixture(&f);
 }
 
+/* It may be the first one, or come in between: nothing is skipped. */
+static void a_file_that_cannot_be_opened_is_not_passed_over(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct shifting_place place;
+    open_fixture(&f, BTRFS_SUPER_MAGIC);
+    dirs_append(f.path, "device.3.log", "{\"type\":\"job_start\"}\n");
+    dirs_append(f.path, "device.2.log", "{\"type\":\"x\",\"n\":2}\n");
+    dirs_append(f.path, "device.1.log", "{\"type\":\"x\",\"n\":1}\n");
+    assert_int_equal(shifting_first(&f.sys, &f.where, 2, &place), GPUFL_OK);
+    assert_int_equal(place.index, 3);
+    fails = "device.3.log";
+    assert_int_equal(shifting_first(&f.sys, &f.where, 2, &place), GPUFL_ERR_IO);
+    fails = NULL;
+    assert_int_equal(shifting_first(&f.sys, &f.where, 3, &place), GPUFL_OK);
+    f.where.head = place.head;
+    fails = "device.2.log";
+    assert_int_equal(shifting_next(&f.sys, &f.where, &place), GPUFL_ERR_IO);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_cannot_be_opened_is_not_passed_over),
         cmocka_unit_test(numbers_that_are_not_listed_are_not_tried),
         cmocka_unit_test(a_file_that_got_a_higher_number_is_found),
         cmocka_unit_test(a_directory_that_takes_two_calls_is_not_believed),

@@ -17,7 +17,6 @@
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
-#define FEW_NUMBERS    4u /* that are tried without a look at the directory */
 
 uint64_t shifting_head(const char *data, size_t len)
 {
@@ -29,17 +28,6 @@ uint64_t shifting_head(const char *data, size_t len)
     size_t n = newline ? (size_t)(newline - data) + 1 : most;
     uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
     return hash ? hash : 1;
-}
-
-/* \return -1 with errno ENOENT when neither form is there as a regular file. */
-static int open_index(const struct sys *sys, const struct tail_where *w, uint32_t index,
-                      bool *gz)
-{
-    int fd = tail_where_open_either(sys, w, index, gz);
-    if (fd < 0 && errno == ELOOP) {
-        errno = ENOENT;
-    }
-    return fd;
 }
 
 /* \return -1 if it cannot be read, 0 if it has none. */
@@ -65,39 +53,19 @@ static bool head_of(const struct sys *sys, int fd, bool gz, uint64_t *head)
     return n >= 0;
 }
 
+/* \return false, and \p failed, if that cannot be told. */
 static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
-                        const struct file_known *known)
+                        const struct file_known *known, bool *failed)
 {
     bool gz;
-    int fd = open_index(sys, w, index, &gz);
+    int fd = shifting_number_open(sys, w, index, &gz);
     struct file_known found = {0};
+    *failed = *failed || (fd < 0 && errno != ENOENT);
     if (fd >= 0) {
         found = file_known_of(fd);
         close(fd);
     }
     return file_known_same(known, &found);
-}
-
-static bool index_exists(const struct sys *sys, const struct tail_where *w,
-                         uint32_t index)
-{
-    bool gz;
-    int fd = open_index(sys, w, index, &gz);
-    if (fd >= 0) {
-        close(fd);
-    }
-    return fd >= 0;
-}
-
-/* The highest number in use, 0 when there is none. Counting up, a file that
- * moves up is never missed. */
-static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
-{
-    uint32_t highest = 0;
-    for (uint32_t i = 1; i <= SCAN_SHIFTING_MAX; i++) {
-        highest = index_exists(sys, w, i) ? i : highest;
-    }
-    return highest;
 }
 
 /* What a search for a file has found. */
@@ -126,7 +94,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
                       struct shifting_search *search)
 {
     bool gz;
-    int fd = open_index(sys, w, index, &gz);
+    int fd = shifting_number_open(sys, w, index, &gz);
     if (fd < 0) {
         search->unreadable = search->unreadable || errno != ENOENT;
         return false;
@@ -163,12 +131,13 @@ static bool search_by_count(const struct sys *sys, const struct tail_where *w,
                             struct shifting_search *search)
 {
     struct shifting_search one = {.fd = -1};
-    uint32_t files = highest_index(sys, w) + 1;
-    if (w->file == 0 || w->file > files) {
+    bool failed = false;
+    uint32_t files = shifting_number_highest(sys, w, &failed) + 1;
+    if (w->file == 0 || w->file > files || failed) {
         return false;
     }
     bool sure = search_at(sys, w, files - w->file, &one) || one.alike == 1;
-    if (sure && highest_index(sys, w) + 1 == files) {
+    if (sure && shifting_number_highest(sys, w, &failed) + 1 == files && !failed) {
         search_take(search, one.fd, one.gz, one.index);
         return true;
     }
@@ -226,7 +195,7 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     struct record_text line;
     char data[SHIFTING_HEAD_BYTES];
     bool gz;
-    int fd = open_index(sys, w, index, &gz);
+    int fd = shifting_number_open(sys, w, index, &gz);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
@@ -243,41 +212,25 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     return out->head ? GPUFL_OK : none;
 }
 
-/* During a rotation a number is free for a moment, and the file below may move up while
- * we check the numbers. Counting up, a file that moves up is never missed. */
-static bool exists_between(const struct sys *sys, const struct tail_where *w,
-                           uint32_t below, uint32_t above)
-{
-    uint32_t first = below + 1;
-    uint32_t listed;
-    if (above - below > FEW_NUMBERS && shifting_number_beyond(sys, w, below, &listed)) {
-        first = listed ? listed : above;
-    }
-    for (uint32_t i = first; i < above; i++) {
-        if (index_exists(sys, w, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
                             uint32_t highest, struct shifting_place *out)
 {
-    for (int i = 0; i < TRIES; i++) {
+    bool failed = false;
+    for (int i = 0; i < TRIES && !failed; i++) {
         gpufl_status status = place_at(sys, w, highest, out);
         if (status == GPUFL_OK && out->begins) {
             return GPUFL_OK; /* the channel's first line: nothing is older */
         }
         if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
-            if (!exists_between(sys, w, highest, SCAN_SHIFTING_MAX + 1)) {
+            if (!shifting_number_between(sys, w, highest, SCAN_SHIFTING_MAX + 1,
+                                         &failed)) {
                 return status;
             }
         }
-        highest = highest_index(sys, w);
+        highest = shifting_number_highest(sys, w, &failed);
     }
     /* The writer rotates faster than we read: a later call finds it. */
-    return GPUFL_ERR_NOT_FOUND;
+    return failed ? GPUFL_ERR_IO : GPUFL_ERR_NOT_FOUND;
 }
 
 /* The file with the next lower number than \p at: the next one in time. */
@@ -295,7 +248,8 @@ static gpufl_status place_below(const struct sys *sys, const struct tail_where *
 gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
                            struct shifting_place *out)
 {
-    for (int i = 0; i < TRIES; i++) {
+    bool failed = false;
+    for (int i = 0; i < TRIES && !failed; i++) {
         bool gz;
         int fd;
         uint32_t at;
@@ -307,12 +261,13 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
         struct file_known known = file_known_of(fd);
         close(fd);
         status = place_below(sys, w, at, out, &taken);
-        if (!exists_between(sys, w, taken, at) && is_still_at(sys, w, at, &known)) {
+        if (!shifting_number_between(sys, w, taken, at, &failed) &&
+            is_still_at(sys, w, at, &known, &failed)) {
             return status;
         }
     }
     /* The writer rotates faster than we read: a later call finds it. */
-    return GPUFL_ERR_NOT_FOUND;
+    return failed ? GPUFL_ERR_IO : GPUFL_ERR_NOT_FOUND;
 }
 
 /* Where the file is that was being read and cannot be read now. Of several, the newest is
@@ -377,7 +332,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
     }
     for (uint32_t i = w->index; i <= SCAN_SHIFTING_MAX; i++) {
         bool gz;
-        int fd = open_index(sys, w, i, &gz);
+        int fd = shifting_number_open(sys, w, i, &gz);
         if (fd < 0) {
             continue;
         }
@@ -396,5 +351,6 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
 
 bool shifting_overflows(const struct sys *sys, const struct tail_where *w)
 {
-    return index_exists(sys, w, DROPPED_BEYOND);
+    bool failed = false;
+    return shifting_number_is_used(sys, w, DROPPED_BEYOND, &failed) && !failed;
 }

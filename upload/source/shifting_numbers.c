@@ -4,12 +4,15 @@
  * file. */
 #include "upload/source/shifting_numbers.h"
 
+#include <errno.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "upload/source/listing.h"
+
+#define FEW_NUMBERS 4u /* that are tried without a look at the directory */
 
 /* btrfs and tmpfs leave out what is renamed between open(2) and getdents64(2); network
  * file systems and overlays read ahead. */
@@ -57,4 +60,56 @@ bool shifting_number_beyond(const struct sys *sys, const struct tail_where *w,
         close(dir);
     }
     return known;
+}
+
+int shifting_number_open(const struct sys *sys, const struct tail_where *w,
+                         uint32_t number, bool *gz)
+{
+    int fd = tail_where_open_either(sys, w, number, gz);
+    if (fd < 0 && errno == ELOOP) {
+        errno = ENOENT;
+    }
+    return fd;
+}
+
+bool shifting_number_is_used(const struct sys *sys, const struct tail_where *w,
+                             uint32_t number, bool *failed)
+{
+    bool gz;
+    int fd = shifting_number_open(sys, w, number, &gz);
+    if (fd >= 0) {
+        close(fd);
+        return true;
+    }
+    *failed = *failed || errno != ENOENT;
+    return errno != ENOENT;
+}
+
+/* Counting up, a file that moves up is never missed. */
+uint32_t shifting_number_highest(const struct sys *sys, const struct tail_where *w,
+                                 bool *failed)
+{
+    uint32_t highest = 0;
+    for (uint32_t i = 1; i <= SCAN_SHIFTING_MAX; i++) {
+        highest = shifting_number_is_used(sys, w, i, failed) ? i : highest;
+    }
+    return highest;
+}
+
+/* During a rotation a number is free for a moment, and the file below may move up while
+ * the numbers are looked at: likewise. */
+bool shifting_number_between(const struct sys *sys, const struct tail_where *w,
+                             uint32_t below, uint32_t above, bool *failed)
+{
+    uint32_t first = below + 1;
+    uint32_t listed;
+    if (above - below > FEW_NUMBERS && shifting_number_beyond(sys, w, below, &listed)) {
+        first = listed ? listed : above;
+    }
+    for (uint32_t i = first; i < above; i++) {
+        if (shifting_number_is_used(sys, w, i, failed)) {
+            return true;
+        }
+    }
+    return false;
 }
