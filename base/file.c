@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_TEMP_NAME 320
-
 bool file_may_be_read(const struct stat *file, const struct stat *dir)
 {
     return S_ISREG(file->st_mode) &&
@@ -72,7 +70,7 @@ bool file_dir_is_ours(int dir)
     return true;
 }
 
-static int file_open_owned(const struct sys *sys, int dir, const char *path)
+int file_open_owned(const struct sys *sys, int dir, const char *path)
 {
     int fd =
         sys->open_beneath(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
@@ -153,10 +151,8 @@ int file_pwrite_all(const struct sys *sys, int fd, const void *data, size_t len,
     return 0;
 }
 
-/* Reads the whole file and closes it. \p fd < 0: it could not be opened, errno says why.
- */
-static gpufl_status file_read_all(const struct sys *sys, int fd, size_t cap, char **out,
-                                  size_t *len)
+gpufl_status file_read_fd(const struct sys *sys, int fd, size_t cap, char **out,
+                          size_t *len)
 {
     gpufl_status status = GPUFL_OK;
     char *data = NULL;
@@ -197,37 +193,73 @@ out:
 gpufl_status file_read(const struct sys *sys, int dir, const char *path, size_t cap,
                        char **out, size_t *len)
 {
-    return file_read_all(sys, file_open(sys, dir, path), cap, out, len);
+    return file_read_fd(sys, file_open(sys, dir, path), cap, out, len);
 }
 
 gpufl_status file_read_owned(const struct sys *sys, int dir, const char *path,
                              size_t max_bytes, char **out, size_t *len)
 {
-    return file_read_all(sys, file_open_owned(sys, dir, path), max_bytes, out, len);
+    return file_read_fd(sys, file_open_owned(sys, dir, path), max_bytes, out, len);
+}
+
+bool file_new_open(struct file_new *file, const struct sys *sys, int dir,
+                   const char *name)
+{
+    *file = (struct file_new){.sys = sys, .dir = dir};
+    file->fd = file_create_temp(sys, dir, name, file->temp);
+    return file->fd >= 0;
+}
+
+void file_new_drop(struct file_new *file)
+{
+    int saved = errno;
+    if (file->fd >= 0) {
+        close(file->fd);
+        file->sys->unlinkat(file->dir, file->temp, 0);
+    }
+    file->fd = -1;
+    errno = saved;
+}
+
+bool file_new_append(struct file_new *file, const void *data, size_t len)
+{
+    if (file->fd < 0) {
+        return false;
+    }
+    if (file_pwrite_all(file->sys, file->fd, data, len, file->at) < 0) {
+        file_new_drop(file);
+        return false;
+    }
+    file->at += (off_t)len;
+    return true;
+}
+
+bool file_new_take_place(struct file_new *file, const char *name)
+{
+    if (file->fd < 0) {
+        return false;
+    }
+    if (file->sys->renameat(file->dir, file->temp, file->dir, name) < 0) {
+        file_new_drop(file);
+        return false;
+    }
+    close(file->fd);
+    file->fd = -1;
+    return true;
 }
 
 gpufl_status file_replace(const struct sys *sys, int dir, const char *name,
                           const void *data, size_t len, bool durable)
 {
-    char temp[FILE_TEMP_NAME];
-    int fd = file_create_temp(sys, dir, name, temp);
-    if (fd < 0) {
+    struct file_new file;
+    if (!file_new_open(&file, sys, dir, name) || !file_new_append(&file, data, len)) {
         return GPUFL_ERR_IO;
     }
-    int rc = file_pwrite_all(sys, fd, data, len, 0);
-    if (rc == 0 && durable) {
-        rc = sys->fsync(fd);
+    if (durable && sys->fsync(file.fd) < 0) {
+        file_new_drop(&file);
+        return GPUFL_ERR_IO;
     }
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    if (rc == 0) {
-        rc = sys->renameat(dir, temp, dir, name);
-    }
-    if (rc < 0) {
-        saved = errno;
-        sys->unlinkat(dir, temp, 0);
-        errno = saved;
+    if (!file_new_take_place(&file, name)) {
         return GPUFL_ERR_IO;
     }
     return durable && sys->fsync(dir) < 0 ? GPUFL_ERR_IO : GPUFL_OK;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include <gpufl/status.h>
 
@@ -29,6 +30,16 @@ int file_open(const struct sys *sys, int dir, const char *path);
 GPUFL_MUST gpufl_status file_read(const struct sys *sys, int dir, const char *path,
                                   size_t cap, char **out, size_t *len);
 
+/** The same of an open file, which is closed; \p fd < 0 if it could not be opened, as
+ * errno says. */
+GPUFL_MUST gpufl_status file_read_fd(const struct sys *sys, int fd, size_t cap,
+                                     char **out, size_t *len);
+
+/** Opens a control file of ours for reading: only a regular file that belongs to our user
+ * or to root, never blocking. \return the descriptor, or -1 with errno: EPERM for the
+ * file of another user, and for anything but a regular file. */
+int file_open_owned(const struct sys *sys, int dir, const char *path);
+
 /** Reads a control file of ours: only a regular file that belongs to our user or to root,
  * never blocking, of at most \p max_bytes. \return as file_read; GPUFL_ERR_IO with EPERM
  * for the file of another user, and for anything but a regular file. */
@@ -47,6 +58,30 @@ int file_create(const struct sys *sys, int dir, const char *name, mode_t mode);
  * The old file stays whole if anything fails. */
 GPUFL_MUST gpufl_status file_replace(const struct sys *sys, int dir, const char *name,
                                      const void *data, size_t len, bool durable);
+
+#define FILE_TEMP_NAME 320
+
+/** A file under a temporary name, until all of it is written. */
+struct file_new {
+    const struct sys *sys;
+    int dir; /**< borrowed */
+    int fd;  /**< -1 = it is gone, or in its place */
+    off_t at;
+    char temp[FILE_TEMP_NAME];
+};
+
+/** Creates one that is to become `<dir>/<name>`. \return false with errno. */
+bool file_new_open(struct file_new *file, const struct sys *sys, int dir,
+                   const char *name);
+
+/** Appends to it. \return false with errno; then it is removed, if it was there. */
+bool file_new_append(struct file_new *file, const void *data, size_t len);
+
+/** Closes it and gives it its name. \return false with errno; then it is removed. */
+bool file_new_take_place(struct file_new *file, const char *name);
+
+/** Removes it. */
+void file_new_drop(struct file_new *file);
 
 /** pwrite until all is written. \return 0 or -1 with errno. */
 int file_pwrite_all(const struct sys *sys, int fd, const void *data, size_t len,

@@ -97,20 +97,6 @@ static bool read_frame(const unsigned char *data, size_t left, struct journal_fr
            frame_crc(f, data + JOURNAL_FRAME_BYTES) == f->crc;
 }
 
-/* The next intact record behind \p at that is newer than \p number. */
-static bool resynchronise(const unsigned char *data, size_t len, size_t *at,
-                          uint64_t number)
-{
-    struct journal_frame f;
-    for (size_t i = (*at + 8) & ~(size_t)7; i + JOURNAL_FRAME_BYTES <= len; i += 8) {
-        if (read_frame(data + i, len - i, &f) && f.number > number) {
-            *at = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A header as it was read. */
 struct journal_header {
     uint32_t version, generation;
@@ -164,39 +150,72 @@ static gpufl_status parse_header(const unsigned char *data, size_t len,
     size_t second = h.version == 1 ? 0 : second_header(h.root_len);
     size_t end = second + header_size(h.root_len);
     out->generation = h.generation;
-    out->root = h.root;
-    out->root_len = h.root_len;
+    memcpy(out->root, h.root, h.root_len);
     out->end = end < len ? end : len;
     out->header_damaged =
         !read_header(data, len, 0, &other) || !read_header(data, len, second, &other);
     return GPUFL_OK;
 }
 
+/* Moves what is left from \p at on to the front, and fills the rest. */
+static gpufl_status window_fill(struct journal_window *w, size_t *at)
+{
+    memmove(w->bytes, w->bytes + *at, w->len - *at);
+    w->len -= *at;
+    *at = 0;
+    ssize_t n = w->part(w->arg, w->bytes + w->len, w->room - w->len);
+    if (n < 0) {
+        return GPUFL_ERR_IO;
+    }
+    w->len += (size_t)n;
+    w->part = w->len < w->room ? NULL : w->part;
+    return GPUFL_OK;
+}
+
+gpufl_status journal_format_replay(struct journal_window *w, journal_replay_fn replay,
+                                   void *arg, struct journal_parsed *out)
+{
+    struct journal_frame f;
+    size_t at = 0;
+    gpufl_status status = w->part ? window_fill(w, &at) : GPUFL_OK;
+    status = status == GPUFL_OK ? parse_header(w->bytes, w->len, out) : status;
+    uint64_t begin = 0; /* of the window */
+    bool lost = false;  /* no record begins where one should */
+    at = (size_t)out->end;
+    while (status == GPUFL_OK) {
+        if (w->part && w->len - at < JOURNAL_RECORD_MAX) {
+            begin += at;
+            status = window_fill(w, &at);
+            continue;
+        }
+        if (read_frame(w->bytes + at, w->len - at, &f) && f.number > out->last) {
+            struct journal_record record = {.type = f.type,
+                                            .payload =
+                                                w->bytes + at + JOURNAL_FRAME_BYTES,
+                                            .len = f.len};
+            replay(arg, &record);
+            out->damaged = out->damaged || lost;
+            lost = false;
+            out->last = f.number;
+            at += JOURNAL_FRAME_BYTES + padded_to_8(f.len);
+            out->end = begin + at;
+        } else if (w->len - at >= 8 + JOURNAL_FRAME_BYTES) {
+            lost = true; /* what follows is looked through for the next one */
+            at += 8 - at % 8;
+        } else {
+            break;
+        }
+    }
+    return status;
+}
+
 gpufl_status journal_format_parse(const unsigned char *data, size_t len,
                                   journal_replay_fn replay, void *arg,
                                   struct journal_parsed *out)
 {
-    struct journal_frame f;
-    gpufl_status status = parse_header(data, len, out);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    for (size_t at = out->end;;) {
-        if (!read_frame(data + at, len - at, &f) || f.number <= out->last) {
-            if (!resynchronise(data, len, &at, out->last)) {
-                break;
-            }
-            out->damaged = true;
-            continue;
-        }
-        struct journal_record record = {
-            .type = f.type, .payload = data + at + JOURNAL_FRAME_BYTES, .len = f.len};
-        replay(arg, &record);
-        out->last = f.number;
-        at += JOURNAL_FRAME_BYTES + padded_to_8(f.len);
-        out->end = at;
-    }
-    return GPUFL_OK;
+    struct journal_window window = {
+        .bytes = (unsigned char *)(uintptr_t)data, .len = len, .room = len};
+    return journal_format_replay(&window, replay, arg, out);
 }
 
 /* Where no header is intact, what its version says is believed: a newer format may have

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <gpufl/status.h>
 
@@ -56,16 +57,38 @@ size_t journal_format_put_record(unsigned char *out, uint64_t number, uint32_t t
 /** What a whole file holds, besides its records. */
 struct journal_parsed {
     uint32_t generation;
-    const char *root; /**< of the file's bytes, without a NUL */
-    size_t root_len;
+    char root[JOURNAL_ROOT_MAX + 1];
     uint64_t last;       /**< number of the last record, 0 = none */
-    size_t end;          /**< offset behind the last good record */
+    uint64_t end;        /**< offset behind the last good record */
     bool damaged;        /**< records in the middle could not be read */
     bool header_damaged; /**< one of the two headers; the other one is intact */
 };
 
-/** Replays \p data, a whole journal file; for opening one, for status and for fuzzing.
- *  \return GPUFL_OK; GPUFL_ERR_FORMAT when its header cannot be read. */
+/** Reads up to \p room bytes of a file to \p to, one part after the other; less only at
+ * its end. \return how many; -1 with errno. */
+typedef ssize_t (*journal_part_fn)(void *arg, unsigned char *to, size_t room);
+
+/** Bytes of a file that are in memory at a time. */
+struct journal_window {
+    unsigned char *bytes;
+    size_t len;           /**< of these */
+    size_t room;          /**< for so many, JOURNAL_WINDOW_MIN at least */
+    journal_part_fn part; /**< reads more; NULL = all that there is, is there */
+    void *arg;
+};
+
+/** Room for the start of a file, or for any record and more. */
+#define JOURNAL_WINDOW_MIN (64u << 10)
+
+/** Replays a journal file, of which \p window has read nothing yet, or all. \return
+ * GPUFL_OK; GPUFL_ERR_FORMAT when its header cannot be read: then the window has the
+ * start of the file; GPUFL_ERR_IO with errno. */
+GPUFL_MUST gpufl_status journal_format_replay(struct journal_window *window,
+                                              journal_replay_fn replay, void *arg,
+                                              struct journal_parsed *out);
+
+/** Replays \p data, a whole journal file; for status and for fuzzing. \return as
+ * journal_format_replay(). */
 GPUFL_MUST gpufl_status journal_format_parse(const unsigned char *data, size_t len,
                                              journal_replay_fn replay, void *arg,
                                              struct journal_parsed *out);
