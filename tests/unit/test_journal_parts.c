@@ -82,11 +82,11 @@ static void what_is_read_in_parts_is_the_same(void **state)
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct said whole = {.records = 0};
         struct said parts = {.records = 0};
-        struct journal_window window = {
-            .bytes = bytes,
-            .room = JOURNAL_WINDOW_MIN + pick(JOURNAL_WINDOW_MIN + 1),
-            .part = file_part,
-            .arg = &file};
+        struct journal_window window = {.bytes = bytes,
+                                        .room = JOURNAL_WINDOW_MIN +
+                                                pick(JOURNAL_WINDOW_MIN + 1),
+                                        .part = file_part,
+                                        .arg = &file};
         file_make();
         file_damage();
         file.read = 0;

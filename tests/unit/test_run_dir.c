@@ -79,8 +79,9 @@ static void what_a_service_publishes_is_readable_whatever_its_umask(void **state
         char *text;
         size_t len;
         run_dir_child_ends(setuid(ANOTHER_USER) == 0 && run_dir_is_served(root) &&
-                           run_dir_read(&sys_real, root, "progress", 4096, &text, &len) ==
-                               GPUFL_OK &&
+                           file_read_fd(&sys_real,
+                                        run_dir_open(&sys_real, root, "progress"), 4096,
+                                        &text, &len) == GPUFL_OK &&
                            strcmp(text, LINE) == 0);
     }
     assert_true(child < 0 || run_dir_child_ended(child));

@@ -6,11 +6,11 @@
 
 bool absence_count(struct absence *absence, int64_t wall_s)
 {
-    uint32_t day = (uint32_t)(wall_s / DAY_S);
+    uint16_t day = (uint16_t)(wall_s / DAY_S);
     if (absence->days && absence->last == day) {
         return false;
     }
-    absence->days++;
+    absence->days += absence->days < UINT16_MAX;
     absence->last = day;
     return true;
 }

@@ -15,8 +15,8 @@
 
 /** All zero while the directory is there. */
 struct absence {
-    uint32_t days;
-    uint32_t last; /**< the day that was counted last, since 1970 */
+    uint16_t days; /**< UINT16_MAX = so many or more */
+    uint16_t last; /**< the day that was counted last, since 1970; it ends in 2149 */
 };
 
 /** Counts the day of \p wall_s. \return false if it is counted already. */

@@ -8,7 +8,7 @@
 #define FLUSH_INTERVAL_MS   500u
 #define REQUESTS_PER_SECOND 50u
 #define RESCAN_INTERVAL_MS  10000u
-#define DIRECTORY_BYTES     (96u << 20)
+#define DIRECTORY_BYTES     (112u << 20)
 #define JOURNAL_BYTES       (512u << 10)
 #define ZSTD_LEVEL          1
 

@@ -6,57 +6,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_LINE 40u /* of a channel, without the path */
+#define PROGRESS_LINE 36u /* of a channel, without the path */
 
 struct parked_session *parked_of(struct path_node *node)
 {
     return (struct parked_session *)node; /* its first member */
 }
 
-/* What is kept of it, and of a complete one its lines in the progress file, which is put
- * together in memory. */
-static uint64_t parked_bytes(const struct parked_session *s)
+/* What is kept of it, the path's text as the last of that, and its lines in the progress
+ * file if that is kept in memory. */
+static uint64_t parked_bytes(const struct parked *parked, const struct parked_session *s)
 {
-    uint64_t line = strlen(s->node.path) + PROGRESS_LINE;
-    return sizeof *s + path_table_bytes_of(s->node.path) +
-           s->streams * (sizeof(struct parked_stream) + line) +
-           (s->held ? sizeof(struct parked_held) : 0);
+    uint64_t line = parked->shown ? strlen(s->node.path) + PROGRESS_LINE : 0;
+    return (uint64_t)(s->node.path - (const char *)s) +
+           path_table_bytes_of(s->node.path) + s->streams * line;
 }
 
 static void parked_charge(const struct parked *parked, const struct parked_session *s)
 {
     if (parked->shares) {
-        shares_add(parked->shares, s->owner, parked_bytes(s));
+        shares_add(parked->shares, s->owner, parked_bytes(parked, s));
     }
 }
 
 static void parked_free(const struct parked *parked, struct parked_session *s)
 {
     if (parked->shares) {
-        shares_remove(parked->shares, s->owner, parked_bytes(s));
+        shares_remove(parked->shares, s->owner, parked_bytes(parked, s));
     }
     free(s);
 }
 
 struct parked_session *parked_new(struct parked *parked, const char *path, uint32_t owner,
-                                  uint8_t streams)
+                                  const struct packed_stream *stream, unsigned count)
 {
-    size_t fixed = sizeof(struct parked_session) + streams * sizeof(struct parked_stream);
+    unsigned char packed[SCAN_CHANNELS_MAX * STREAM_PACK_MAX];
+    size_t packed_len = stream_pack(stream, count, packed);
     size_t len = strlen(path) + 1;
-    struct parked_session *s = malloc(fixed + len);
+    struct parked_session *s = malloc(sizeof *s + packed_len + len);
     if (!s) {
         return NULL;
     }
-    memset(s, 0, fixed);
-    s->streams = streams;
+    memset(s, 0, sizeof *s);
+    memcpy(s->packed, packed, packed_len);
+    s->streams = (uint8_t)count;
     s->owner = owner;
-    s->node.path = memcpy((char *)s + fixed, path, len);
+    s->node.path = memcpy((char *)s->packed + packed_len, path, len);
     if (!path_table_add(&parked->table, &s->node)) {
         free(s);
         return NULL;
     }
     parked_charge(parked, s);
     return s;
+}
+
+void parked_streams(const struct parked_session *s,
+                    struct packed_stream out[SCAN_CHANNELS_MAX])
+{
+    stream_unpack(s->packed, s->streams, out);
 }
 
 /* Adds or subtracts it from the counts of complete sessions. */
@@ -113,7 +120,7 @@ void parked_wait_again(struct parked *parked, struct parked_session *s)
 
 bool parked_wait(struct parked *parked, const char *path, uint32_t owner, uint32_t listed)
 {
-    struct parked_session *s = parked_new(parked, path, owner, 0);
+    struct parked_session *s = parked_new(parked, path, owner, NULL, 0);
     if (!s) {
         return false;
     }
@@ -124,13 +131,13 @@ bool parked_wait(struct parked *parked, const char *path, uint32_t owner, uint32
 
 struct parked_held *parked_held_of(struct parked_session *session)
 {
-    return (struct parked_held *)(void *)session->stream;
+    return (struct parked_held *)(void *)session->packed;
 }
 
 struct parked_session *parked_held_session(struct parked_held *held)
 {
     return (struct parked_session *)(void *)((char *)held -
-                                             offsetof(struct parked_session, stream));
+                                             offsetof(struct parked_session, packed));
 }
 
 /* Its first member. */
@@ -163,7 +170,7 @@ bool parked_hold(struct parked *parked, const char *path, uint32_t owner, uint32
         return false;
     }
     *s = (struct parked_session){.listed = listed, .owner = owner, .held = true};
-    struct parked_held *h = memcpy(s->stream, what, sizeof *what);
+    struct parked_held *h = memcpy(s->packed, what, sizeof *what);
     s->node.path = memcpy((char *)h + sizeof *h, path, len);
     const char *slash = strrchr(s->node.path, '/');
     h->by_id.path = slash ? slash + 1 : s->node.path;

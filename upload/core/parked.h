@@ -13,24 +13,8 @@
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
 #include "upload/journal/journal_records.h"
-
-/** What is kept of a complete session's channel: the journal, the progress file and
- * `force` need it. */
-struct parked_stream {
-    uint64_t offset;
-    uint64_t head;
-    struct record_mark mark;
-    struct record_sealed sealed;
-    struct record_end end;
-    uint64_t lines;
-    uint32_t file;
-    uint32_t sequence;
-    uint32_t id;
-    uint8_t channel;
-    uint8_t kind;
-    uint8_t layout;
-    uint8_t marks; /**< as in its record */
-};
+#include "upload/journal/stream_pack.h"
+#include "upload/source/scan.h"
 
 struct parked_session {
     struct path_node node;
@@ -46,12 +30,13 @@ struct parked_session {
     };
     uint32_t listed; /**< number of the listing of the root that named it last */
     uint32_t owner;  /**< whose share it takes room of */
+    struct absence absence;
     uint8_t streams;
     uint8_t rewritten; /**< channels whose newest sealed file differs from what was sent
                           of it, one bit each; said */
     /* Many are kept at once: flags are single bits. */
     bool complete : 1;
-    bool held : 1;    /**< struct parked_held is in the place of `stream` */
+    bool held : 1;    /**< struct parked_held is in the place of `packed` */
     bool watched : 1; /**< as in struct session, of one that waits */
     bool away : 1;    /**< the last whole listing did not name it */
     bool wanted : 1;
@@ -63,8 +48,8 @@ struct parked_session {
     struct directory_id directory; /**< as of a session */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
                                  session */
-    struct absence absence;
-    struct parked_stream stream[]; /**< the path's text follows */
+    /** Its streams, see parked_streams(); the path's text follows. */
+    _Alignas(uint64_t) unsigned char packed[];
 };
 
 /** A session of which nothing was sent, with what was found when it was looked at last.
@@ -86,6 +71,8 @@ struct parked_held {
 /** The parked sessions of a root; all zero when there are none. */
 struct parked {
     struct shares *shares; /**< of the engine; NULL = nothing is counted */
+    bool shown; /**< a file that names complete sessions is kept in memory, see run_dir.h
+                 */
     struct path_table table;
     struct parked_session *waiting; /**< in the order of their turns */
     struct parked_session **waiting_last;
@@ -113,10 +100,14 @@ struct parked_session *parked_find(const struct parked *parked, const char *path
 bool parked_wait(struct parked *parked, const char *path, uint32_t owner,
                  uint32_t listed);
 
-/** Adds a session with \p streams streams, not counted yet: fill it in, then call
+/** Adds a session with \p count streams, not counted yet: fill it in, then call
  * parked_add_complete. \return NULL without memory. */
 struct parked_session *parked_new(struct parked *parked, const char *path, uint32_t owner,
-                                  uint8_t streams);
+                                  const struct packed_stream *stream, unsigned count);
+
+/** Copies the streams of a session to \p out, `streams` of them. */
+void parked_streams(const struct parked_session *session,
+                    struct packed_stream out[SCAN_CHANNELS_MAX]);
 
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);

@@ -93,8 +93,12 @@ void passed_forget(struct root *root, uint32_t stream)
 
 void passed_forget_parked(struct root *root, const struct parked_session *s)
 {
-    for (unsigned i = 0; !s->held && i < s->streams; i++) {
-        passed_forget(root, s->stream[i].id);
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    if (root->passes && !s->held) {
+        parked_streams(s, stream);
+        for (unsigned i = 0; i < s->streams; i++) {
+            passed_forget(root, stream[i].id);
+        }
     }
 }
 

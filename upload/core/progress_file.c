@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -17,7 +18,8 @@
 #include "upload/http/reply.h"
 #include "upload/source/scan.h"
 
-#define PROGRESS_MAX_BYTES (32u << 20)
+#define PROGRESS_MAX_BYTES (32u << 20) /* that are read at once */
+#define PROGRESS_PART      (64u << 10) /* at a time, of what may be longer */
 
 /* `[group/]id`. */
 static bool progress_is_path(const char *text)
@@ -92,13 +94,17 @@ void progress_parse(const char *text, size_t len, bool complete,
 
 /* What a service publishes counts where there is one: its files below the root cannot be
  * read by others. */
-static gpufl_status progress_load(const struct sys *sys, int root_fd, const char *path,
-                                  char **text, size_t *len)
+static int progress_open(const struct sys *sys, int root_fd, const char *path)
 {
-    return run_dir_is_served(root_fd)
-               ? run_dir_read(sys, root_fd, strrchr(path, '/') + 1, PROGRESS_MAX_BYTES,
-                              text, len)
-               : file_read_owned(sys, root_fd, path, PROGRESS_MAX_BYTES, text, len);
+    return run_dir_is_served(root_fd) ? run_dir_open(sys, root_fd, strrchr(path, '/') + 1)
+                                      : file_open_owned(sys, root_fd, path);
+}
+
+static gpufl_status progress_load(const struct sys *sys, int root_fd, char **text,
+                                  size_t *len)
+{
+    return file_read_fd(sys, progress_open(sys, root_fd, LAYOUT_PROGRESS),
+                        PROGRESS_MAX_BYTES, text, len);
 }
 
 /* The first line. What it does not tell is 0. */
@@ -127,7 +133,7 @@ static bool progress_load_head(const struct sys *sys, int root_fd,
 {
     char *text;
     size_t len;
-    bool loaded = progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) == GPUFL_OK;
+    bool loaded = progress_load(sys, root_fd, &text, &len) == GPUFL_OK;
     bool parsed = loaded && progress_parse_head(text, out);
     if (loaded) {
         free(text);
@@ -145,6 +151,55 @@ static enum progress_match progress_match_head(const struct progress_head *head,
                                    : PROGRESS_MAY_DIFFER;
 }
 
+/* Where the lines of a file go. */
+struct progress_reader {
+    const struct progress_origin *origin;
+    bool complete;
+    void (*visit)(void *arg, const struct progress_line *line);
+    void *arg;
+};
+
+/* Parses the whole lines in \p text. \return how many bytes they are; all, if it is full
+ * and has none: no line is that long. */
+static size_t progress_part(const struct progress_reader *reader, const char *text,
+                            size_t len)
+{
+    const char *last = memrchr(text, '\n', len);
+    size_t whole = last ? (size_t)(last - text) + 1 : len == PROGRESS_PART ? len : 0;
+    progress_parse(text, whole, reader->complete, reader->visit, reader->arg);
+    return whole;
+}
+
+/* \return GPUFL_ERR_NOT_FOUND if nothing in it counts. */
+static gpufl_status progress_read_open(const struct sys *sys, int fd,
+                                       const struct progress_reader *reader)
+{
+    char *text = malloc(PROGRESS_PART + 1);
+    size_t have = 0;
+    off_t at = 0;
+    ssize_t n;
+    if (!text) {
+        return GPUFL_ERR_NOMEM;
+    }
+    while ((n = file_pread_full(sys, fd, text + have, PROGRESS_PART - have, at)) > 0) {
+        bool first = at == 0;
+        have += (size_t)n;
+        at += n;
+        text[have] = '\0';
+        struct progress_head head;
+        if (first && reader->origin && progress_parse_head(text, &head) &&
+            progress_match_head(&head, reader->origin) == PROGRESS_ELSEWHERE) {
+            free(text);
+            return GPUFL_ERR_NOT_FOUND;
+        }
+        size_t whole = progress_part(reader, text, have);
+        have -= whole;
+        memmove(text, text + whole, have);
+    }
+    free(text);
+    return n < 0 ? GPUFL_ERR_IO : GPUFL_OK;
+}
+
 gpufl_status progress_read(const struct sys *sys, int root_fd,
                            const struct progress_origin *origin,
                            void (*visit)(void *arg, const struct progress_line *line),
@@ -153,19 +208,15 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
     static const char *const path[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE};
     gpufl_status worst = GPUFL_OK;
     for (unsigned i = 0; i < 2; i++) {
-        char *text;
-        size_t len;
-        gpufl_status status = progress_load(sys, root_fd, path[i], &text, &len);
-        struct progress_head head;
-        if (status == GPUFL_OK && origin && progress_parse_head(text, &head) &&
-            progress_match_head(&head, origin) == PROGRESS_ELSEWHERE) {
-            free(text);
-            status = GPUFL_ERR_NOT_FOUND; /* nothing that counts */
+        const struct progress_reader reader = {origin, i == 1, visit, arg};
+        int fd = progress_open(sys, root_fd, path[i]);
+        gpufl_status status = fd >= 0           ? progress_read_open(sys, fd, &reader)
+                              : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
+                                                : GPUFL_ERR_IO;
+        if (fd >= 0) {
+            close(fd);
         }
-        if (status == GPUFL_OK) {
-            progress_parse(text, len, i == 1, visit, arg);
-            free(text);
-        } else if (i == 0 || status != GPUFL_ERR_NOT_FOUND) {
+        if (status != GPUFL_OK && (i == 0 || status != GPUFL_ERR_NOT_FOUND)) {
             worst = status;
         }
     }
@@ -202,7 +253,7 @@ void progress_notes(const struct sys *sys, int root_fd,
     char *text;
     char *rest;
     size_t len;
-    if (progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) != GPUFL_OK) {
+    if (progress_load(sys, root_fd, &text, &len) != GPUFL_OK) {
         return;
     }
     for (char *line = strtok_r(text, "\n", &rest); line;

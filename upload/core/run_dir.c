@@ -40,45 +40,43 @@ static void run_dir_name(char out[RUN_DIR_NAME_MAX], const char *key, const char
     snprintf(out, RUN_DIR_NAME_MAX, "%s.%s", key, name);
 }
 
-/* A file that others cannot open before it has its content, its lock and its name. */
-static int run_dir_create(const struct run_dir *run, char temp[RUN_DIR_NAME_MAX])
+bool run_dir_begin(const struct run_dir *run, struct file_new *file)
 {
     char name[32];
+    *file = (struct file_new){.sys = run->sys, .dir = run->dir};
     snprintf(name, sizeof name, "new.%d", (int)getpid());
-    run_dir_name(temp, run->key, name);
-    return file_create(run->sys, run->dir, temp, 0600);
+    run_dir_name(file->temp, run->key, name);
+    file->fd = file_create(run->sys, run->dir, file->temp, 0600);
+    return file->fd >= 0;
 }
 
-/* \return 0, or -1 with errno; then the file is removed. */
-static int run_dir_show(const struct run_dir *run, int fd, const char *temp,
-                        const char *name)
+bool run_dir_show(const struct run_dir *run, struct file_new *file, const char *name)
 {
     char final[RUN_DIR_NAME_MAX];
     run_dir_name(final, run->key, name);
-    if (fchmod(fd, 0644) == 0 &&
-        run->sys->renameat(run->dir, temp, run->dir, final) == 0) {
-        return 0;
+    if (file->fd >= 0 && fchmod(file->fd, 0644) < 0) {
+        file_new_drop(file);
     }
-    int error = errno;
-    run->sys->unlinkat(run->dir, temp, 0);
-    errno = error;
-    return -1;
+    return file_new_take_place(file, final);
 }
 
 /* The lock is new, so that nobody can have opened it: even a reader could lock it. */
 static int run_dir_lock(const struct run_dir *run)
 {
-    char temp[RUN_DIR_NAME_MAX];
+    struct file_new file;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = run_dir_create(run, temp);
-    if (fd >= 0 &&
-        (fcntl(fd, F_OFD_SETLK, &lock) < 0 || run_dir_show(run, fd, temp, "lock") < 0)) {
+    int fd = run_dir_begin(run, &file) ? fcntl(file.fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock) == 0 &&
+        run_dir_show(run, &file, "lock")) {
+        return fd;
+    }
+    file_new_drop(&file);
+    if (fd >= 0) {
         int error = errno;
         close(fd);
         errno = error;
-        return -1;
     }
-    return fd;
+    return -1;
 }
 
 struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int root_fd)
@@ -106,18 +104,9 @@ struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int roo
 bool run_dir_write(const struct run_dir *run, const char *name, const void *data,
                    size_t len)
 {
-    char temp[RUN_DIR_NAME_MAX];
-    int fd = run_dir_create(run, temp);
-    int rc = fd < 0 ? -1 : file_pwrite_all(run->sys, fd, data, len, 0);
-    if (rc == 0) {
-        rc = run_dir_show(run, fd, temp, name);
-    } else if (fd >= 0) {
-        run->sys->unlinkat(run->dir, temp, 0);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return rc == 0;
+    struct file_new file;
+    return run_dir_begin(run, &file) && file_new_append(&file, data, len) &&
+           run_dir_show(run, &file, name);
 }
 
 void run_dir_close(struct run_dir *run)
@@ -192,17 +181,19 @@ bool run_dir_is_served(int root_fd)
     return dir >= 0;
 }
 
-gpufl_status run_dir_read(const struct sys *sys, int root_fd, const char *name,
-                          size_t max_bytes, char **out, size_t *len)
+int run_dir_open(const struct sys *sys, int root_fd, const char *name)
 {
     char key[RUN_DIR_KEY_MAX];
     char file[RUN_DIR_NAME_MAX];
     int dir = run_dir_of_root(root_fd, key);
     if (dir < 0) {
-        return GPUFL_ERR_NOT_FOUND;
+        errno = ENOENT;
+        return -1;
     }
     run_dir_name(file, key, name);
-    gpufl_status status = file_read(sys, dir, file, max_bytes, out, len);
+    int fd = file_open(sys, dir, file);
+    int error = errno;
     close(dir);
-    return status;
+    errno = error;
+    return fd;
 }

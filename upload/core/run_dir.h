@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <gpufl/status.h>
-
+#include "base/file.h"
 #include "base/sys.h"
 
 /** Where programs look, unless GPUFL_RUNTIME_DIRECTORY names another directory. */
@@ -29,15 +28,22 @@ struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int roo
 bool run_dir_write(const struct run_dir *run, const char *name, const void *data,
                    size_t len);
 
+/** Begins such a file, to be appended to, which others cannot open before it has its
+ * name. \return false with errno. */
+bool run_dir_begin(const struct run_dir *run, struct file_new *file);
+
+/** Gives it its name, in the place of what has that. \return false with errno; then it is
+ * removed. */
+bool run_dir_show(const struct run_dir *run, struct file_new *file, const char *name);
+
 /** Removes the files, and frees; NULL is ignored. */
 void run_dir_close(struct run_dir *run);
 
 /** \return true if a service tells that it serves the root \p root_fd. */
 bool run_dir_is_served(int root_fd);
 
-/** Reads the file \p name of the service that serves the root \p root_fd.
- *  \return as file_read; GPUFL_ERR_NOT_FOUND if there is no such service. */
-GPUFL_MUST gpufl_status run_dir_read(const struct sys *sys, int root_fd, const char *name,
-                                     size_t max_bytes, char **out, size_t *len);
+/** Opens the file \p name of the service that serves the root \p root_fd. \return the
+ * descriptor, or -1 with errno: ENOENT if there is no such service. */
+int run_dir_open(const struct sys *sys, int root_fd, const char *name);
 
 #endif

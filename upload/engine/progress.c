@@ -21,8 +21,11 @@
 #include "upload/lifecycle/other_root.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
-#define PROGRESS_OPEN        "progress"
-#define PROGRESS_COMPLETE    "complete"
+/* Of the time, so much at most is taken to write the file of very many sessions. */
+#define PROGRESS_TIME_SHARE 20u
+#define PROGRESS_OPEN       "progress"
+#define PROGRESS_COMPLETE   "complete"
+#define PROGRESS_PART       (64u << 10) /* of that one, written at a time */
 /* Others read the file while it is no larger than PROGRESS_MAX_BYTES. */
 #define NAMED_OWNERS 64u
 #define NAMED_OF_ONE 64u
@@ -182,16 +185,73 @@ static void progress_add_trouble(struct text *text, struct root *root)
     }
 }
 
-struct complete {
-    struct text *text;
+/* Another user may have made the directory, to mislead those who read in it. \return the
+ * directory of the files, or -1 with errno. */
+static int progress_dir(const struct root *root)
+{
+    const struct sys *sys = root->engine->config.sys;
+    if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
+        return -1;
+    }
+    int dir = sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
+    if (dir >= 0 && !file_dir_is_ours(dir)) {
+        int error = errno;
+        close(dir);
+        errno = error;
+        return -1;
+    }
+    return dir;
+}
+
+static void progress_say_off(struct root *root, const char *reason)
+{
+    if (!root->progress_off) {
+        root->progress_off = true;
+        log_info(root->engine->config.log, "progress.off",
+                 "root=%s reason=\"%s\" note=\"cannot write .gpufl-agent/progress, which "
+                 "must belong to the uploader's user alone: gpufl_upload_logs() will "
+                 "return BUSY instead of waiting\"",
+                 root->path, reason);
+    }
+}
+
+static bool progress_write_open(const struct root *root, int dir, const struct text *text)
+{
+    const struct sys *sys = root->engine->config.sys;
+    bool shown = root->published &&
+                 run_dir_write(root->published, PROGRESS_OPEN, text->data, text->len);
+    return (dir >= 0 && file_replace(sys, dir, PROGRESS_OPEN, text->data, text->len,
+                                     false) == GPUFL_OK) ||
+           shown;
+}
+
+struct complete_file {
     const struct root *root;
+    struct text part;
+    struct file_new inside; /* below the root */
+    struct file_new shown;  /* to other users */
 };
 
-static void progress_add_complete(void *arg, struct parked_session *s)
+/* Without memory, what was published before stays true. */
+static void complete_file_flush(struct complete_file *file)
 {
-    const struct complete *to = arg;
+    if (file->part.failed) {
+        errno = ENOMEM;
+        file_new_drop(&file->inside);
+        file_new_drop(&file->shown);
+    }
+    (void)file_new_append(&file->inside, file->part.data, file->part.len);
+    (void)file_new_append(&file->shown, file->part.data, file->part.len);
+    text_clear(&file->part);
+}
+
+static void complete_file_add(void *arg, struct parked_session *s)
+{
+    struct complete_file *file = arg;
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
-        const struct parked_stream *st = &s->stream[i];
+        const struct packed_stream *st = &stream[i];
         const struct record_stream at = {.file = st->file,
                                          .offset = st->offset,
                                          .sequence = st->sequence,
@@ -200,65 +260,63 @@ static void progress_add_complete(void *arg, struct parked_session *s)
                                          .at = st->end,
                                          .layout = st->layout,
                                          .marks = st->marks};
-        progress_add_stream(to->text, &at, s->node.path,
-                            to->root->channel_name[st->channel], s->outcome);
+        progress_add_stream(&file->part, &at, s->node.path,
+                            file->root->channel_name[st->channel], s->outcome);
+    }
+    if (file->part.len >= PROGRESS_PART) {
+        complete_file_flush(file);
     }
 }
 
-/* Another user may have made the directory, to mislead those who read in it. */
-static bool progress_replace(const struct root *root, const char *name,
-                             const struct text *text)
+/* Replaces the files, in the directory \p dir and where a service publishes; \p dir -1 =
+ * only there. \return false with errno if neither could be written. */
+static bool complete_file_write(struct root *root, int dir, const struct text *header)
 {
-    const struct sys *sys = root->engine->config.sys;
-    if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
-        return false;
-    }
-    int dir = sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
-    bool written = dir >= 0 && file_dir_is_ours(dir) &&
-                   file_replace(sys, dir, name, text->data, text->len, false) == GPUFL_OK;
-    int error = errno;
+    struct complete_file file = {.root = root, .inside.fd = -1, .shown.fd = -1};
     if (dir >= 0) {
-        close(dir);
+        (void)file_new_open(&file.inside, root->engine->config.sys, dir,
+                            PROGRESS_COMPLETE);
     }
-    errno = error;
-    return written;
-}
-
-/* \return false if it could not be written, which is said once. */
-static bool progress_write_file(struct root *root, const char *name, struct text *text)
-{
-    /* Without memory, what was published before stays true. */
-    bool shown = !text->failed && root->published &&
-                 run_dir_write(root->published, name, text->data, text->len);
-    bool written = !text->failed && (progress_replace(root, name, text) || shown);
-    if (!written && !text->failed && !root->progress_off) {
-        root->progress_off = true;
-        log_info(root->engine->config.log, "progress.off",
-                 "root=%s reason=\"%s\" note=\"cannot write .gpufl-agent/progress, which "
-                 "must belong to the uploader's user alone: gpufl_upload_logs() will "
-                 "return BUSY instead of waiting\"",
-                 root->path, strerror(errno));
+    if (root->published) {
+        (void)run_dir_begin(root->published, &file.shown);
     }
-    text_fini(text);
-    return written;
+    text_append(&file.part, header->data, header->len);
+    parked_each_complete(&root->parked, complete_file_add, &file);
+    complete_file_flush(&file);
+    text_fini(&file.part);
+    bool inside = file_new_take_place(&file.inside, PROGRESS_COMPLETE);
+    bool shown =
+        root->published && run_dir_show(root->published, &file.shown, PROGRESS_COMPLETE);
+    return inside || shown;
 }
 
 /* Complete sessions are many and rarely change, so they have a file of their own. It is
- * written first and read last, so that a reader finds each session in one of the two. */
+ * written first and read last, so that a reader finds each session in one of the two.
+ * Without memory, what was published before stays true. */
 static void progress_write(struct root *root)
 {
-    struct text complete = {0};
+    struct text header = {0};
     struct text open = {0};
-    if (root->parked.changed) {
-        progress_add_header(&complete, root);
-        parked_each_complete(&root->parked, progress_add_complete,
-                             &(struct complete){&complete, root});
-        root->parked.changed = !progress_write_file(root, PROGRESS_COMPLETE, &complete);
+    int dir = progress_dir(root);
+    int error = errno;
+    bool written = true;
+    progress_add_header(&header, root);
+    if (root->parked.changed && !header.failed) {
+        written = complete_file_write(root, dir, &header);
+        root->parked.changed = !written;
     }
-    progress_add_header(&open, root);
+    text_append(&open, header.data, header.len);
     progress_add_trouble(&open, root);
     progress_add_open(&open, root);
-    progress_write_file(root, PROGRESS_OPEN, &open);
+    written = (open.failed || progress_write_open(root, dir, &open)) && written;
+    if (!written) {
+        progress_say_off(root, strerror(dir < 0 ? error : errno));
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+    text_fini(&header);
+    text_fini(&open);
 }
 
 /* Only what is on disk is published. While records keep coming, the current state depends
@@ -274,8 +332,10 @@ void progress_publish(struct root *root, uint64_t now_ms)
     }
     root->progress_ticket = last;
     root->progress_stamp = stamp;
-    root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
+    uint64_t begun_ms = root->engine->config.sys->now_ms();
     progress_write(root);
+    uint64_t took_ms = root->engine->config.sys->now_ms() - begun_ms;
+    root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS + PROGRESS_TIME_SHARE * took_ms;
     if (root->cursor_stale) {
         root->cursor_stale = false;
         upload_cursor_write(root);

@@ -142,7 +142,9 @@ static void replay_away(const struct replay *replay, const struct journal_record
     }
     struct session *session = session_find(replay->root, record.path);
     struct parked_session *parked = parked_find(&replay->root->parked, record.path);
-    struct absence absence = {record.days, record.last};
+    struct absence absence = {record.days < UINT16_MAX ? (uint16_t)record.days
+                                                       : UINT16_MAX,
+                              (uint16_t)record.last};
     if (session) {
         session->absence = absence;
     } else if (parked) {

@@ -262,6 +262,7 @@ static struct root *root_make(struct engine *engine, const char *path,
     root->parked.table.seed = root->parked.held_ids.seed = seed;
     root->engine = engine;
     root->parked.shares = &engine->shares;
+    root->parked.shown = engine->config.run_dir != NULL;
     root->index = engine->roots;
     root->channels = *channels;
     memcpy(root->channel_name, channels->name, sizeof root->channel_name);

@@ -170,12 +170,14 @@ static bool cursor_add(struct cursor_text *cursor, const char *id, uint64_t line
 static void cursor_add_parked(void *arg, struct parked_session *s)
 {
     const char *slash = strrchr(s->node.path, '/');
-    uint64_t lines = 0;
-    for (unsigned i = 0; i < s->streams; i++) {
-        lines += s->stream[i].lines;
-    }
     struct cursor_text *cursor = arg;
     if (!s->in_cursor || cursor->completed) {
+        struct packed_stream stream[SCAN_CHANNELS_MAX];
+        uint64_t lines = 0;
+        parked_streams(s, stream);
+        for (unsigned i = 0; i < s->streams; i++) {
+            lines += stream[i].lines;
+        }
         s->in_cursor = cursor_add(cursor, slash ? slash + 1 : s->node.path, lines);
     }
 }

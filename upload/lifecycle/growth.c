@@ -21,7 +21,7 @@ struct growth_channel {
     int dir; /* the descriptor that the path is beneath */
     const char *path;
     const char *name;
-    struct parked_stream at;
+    struct packed_stream at;
     uint64_t changed_ns; /**< times of change of its files, added up */
     bool later;          /**< the file after that is there */
     bool seal_changed;   /**< the newest sealed file before it has another size … */
@@ -172,6 +172,7 @@ static void growth_note_seal(struct parked_session *s, const struct growth_chann
 
 static struct growth_channel growth_channel_of(const struct root *root, int dir,
                                                const struct parked_session *s,
+                                               const struct packed_stream *stream,
                                                unsigned channel)
 {
     struct growth_channel c = {.root = root,
@@ -179,8 +180,8 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
                                .path = dir < 0 ? s->node.path : ".",
                                .name = root->channels.name[channel]};
     for (unsigned k = 0; k < s->streams; k++) {
-        if (s->stream[k].channel == channel) {
-            c.at = s->stream[k];
+        if (stream[k].channel == channel) {
+            c.at = stream[k];
         }
     }
     return c;
@@ -195,8 +196,10 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
     uint64_t bytes = 1;
     uint64_t changed_ns = 0;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < root->channels.count; i++) {
-        channel[i] = growth_channel_of(root, dir, s, i);
+        channel[i] = growth_channel_of(root, dir, s, stream, i);
         uint64_t more = growth_of_channel(&channel[i]);
         more = more && growth_was_given_up(&channel[i]) ? 0 : more;
         unsent = unsent || (more && !(first && growth_was_cut(&channel[i])));

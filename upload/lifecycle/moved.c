@@ -149,8 +149,10 @@ static bool moved_parked_knows(const struct root *root,
                                const struct parked_session *parked,
                                const struct stream *st)
 {
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(parked, stream);
     for (unsigned i = 0; i < parked->streams; i++) {
-        const struct parked_stream *p = &parked->stream[i];
+        const struct packed_stream *p = &stream[i];
         struct stream known = {
             .sequence = p->sequence, .file = p->file, .offset = p->offset};
         if (strcmp(root->channel_name[p->channel], stream_channel(st)) == 0) {

@@ -30,12 +30,34 @@ bool parking_can_wait(const struct root *root, const char *path, const char *id)
            inspect_is_over(root, path);
 }
 
+static struct packed_stream parking_stream(const struct stream *st)
+{
+    return (struct packed_stream){.offset = st->offset,
+                                  .head = st->head,
+                                  .mark = st->mark,
+                                  .sealed = st->sealed,
+                                  .end = st->end,
+                                  .layout = st->layout,
+                                  .lines = st->lines,
+                                  .file = st->file,
+                                  .sequence = st->sequence,
+                                  .id = st->id,
+                                  .channel = st->channel,
+                                  .kind = st->kind,
+                                  .marks = stream_record(st).marks};
+}
+
 void parking_complete(struct session *session)
 {
     struct root *root = session->root;
-    uint32_t owner = room_owner_of(session);
-    struct parked_session *s =
-        parked_new(&root->parked, session->path, owner, session->streams);
+    uint64_t changed_ns = 0;
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    for (unsigned i = 0; i < session->streams; i++) {
+        changed_ns += (uint64_t)session->stream[i]->compared_ns;
+        stream[i] = parking_stream(session->stream[i]);
+    }
+    struct parked_session *s = parked_new(
+        &root->parked, session->path, room_owner_of(session), stream, session->streams);
     if (!s) {
         return;
     }
@@ -48,23 +70,7 @@ void parking_complete(struct session *session)
     s->no_manifest = session->no_manifest;
     s->unread_given_up = session->unread_given_up;
     s->directory = session->directory;
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *st = session->stream[i];
-        s->changed_ns += (uint64_t)st->compared_ns;
-        s->stream[i] = (struct parked_stream){.offset = st->offset,
-                                              .head = st->head,
-                                              .mark = st->mark,
-                                              .sealed = st->sealed,
-                                              .end = st->end,
-                                              .layout = st->layout,
-                                              .lines = st->lines,
-                                              .file = st->file,
-                                              .sequence = st->sequence,
-                                              .id = st->id,
-                                              .channel = st->channel,
-                                              .kind = st->kind,
-                                              .marks = stream_record(st).marks};
-    }
+    s->changed_ns = changed_ns;
     parked_add_complete(&root->parked, s);
     session_drop(session);
 }
@@ -137,11 +143,11 @@ bool parking_held_is_due(const struct root *root, struct parked_session *s)
            parked_held_of(s)->changed != session_changed(&st);
 }
 
-/* Its stream number \p index as a record of the journal. */
+/* A stream of it as a record of the journal. */
 static struct record_stream parking_record(const struct root *root,
-                                           const struct parked_session *s, unsigned index)
+                                           const struct parked_session *s,
+                                           const struct packed_stream *st)
 {
-    const struct parked_stream *st = &s->stream[index];
     bool whole = s->complete && s->outcome != SESSION_LACKS;
     struct record_stream record = {
         .stream = st->id,
@@ -182,16 +188,18 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         session->owner = s->owner;
         parking_open_held(session, parked_held_of(s));
     }
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
-        uint8_t channel = s->stream[i].channel;
+        uint8_t channel = stream[i].channel;
         struct stream *st = session_stream(session, root->channel_name[channel]);
         if (!st) {
             session_drop(session);
             return NULL;
         }
-        struct record_stream record = parking_record(root, s, i);
+        struct record_stream record = parking_record(root, s, &stream[i]);
         position_restore(st, &record);
-        st->sealed = s->stream[i].sealed;
+        st->sealed = stream[i].sealed;
     }
     session_charge(session, s->owner, session->charged_bytes);
     parked_drop(&root->parked, s);
@@ -224,13 +232,15 @@ bool parking_open_some(struct engine *engine)
 static bool parking_append_streams(const struct root *root,
                                    const struct parked_session *s)
 {
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
-        struct record_stream record = parking_record(root, s, i);
+        struct record_stream record = parking_record(root, s, &stream[i]);
         if (record.stream && !record_append_stream(root->journal, &record)) {
             return false;
         }
-        if (record.stream && s->stream[i].sealed.file) {
-            struct record_sealed sealed = s->stream[i].sealed;
+        if (record.stream && stream[i].sealed.file) {
+            struct record_sealed sealed = stream[i].sealed;
             sealed.stream = record.stream;
             if (!record_append_sealed(root->journal, &sealed)) {
                 return false;

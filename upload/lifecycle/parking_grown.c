@@ -43,8 +43,10 @@ static void parking_say_rewritten(const struct root *root, const struct parked_s
                                   uint8_t before)
 {
     const char *slash = strrchr(s->node.path, '/');
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
-        const struct parked_stream *st = &s->stream[i];
+        const struct packed_stream *st = &stream[i];
         if (s->rewritten & ~before & 1u << st->channel) {
             log_warn(root->engine->config.log, "session.rewritten",
                      "session=%s channel=%s file=%u note=\"it was complete, and this "
@@ -86,8 +88,12 @@ static enum parking_look parking_look_inside(struct root *root, struct parked_se
 static bool parking_is_of_old(const struct root *root, const struct parked_session *s)
 {
     const struct origin *origin = &root->engine->origin;
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    if (origin->positions) {
+        parked_streams(s, stream);
+    }
     for (unsigned i = 0; origin->positions && i < s->streams; i++) {
-        const struct record_end *end = &s->stream[i].end;
+        const struct record_end *end = &stream[i].end;
         bool claimed = end->at.offset || end->at.file > 1;
         if (claimed && end->epoch != origin->epoch) {
             return root->engine->completing_count < CLAIMED_AT_ONCE;

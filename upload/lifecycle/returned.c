@@ -130,9 +130,12 @@ void returned_session(const struct session *session)
 bool returned_may_come(const struct root *root, const struct parked_session *s)
 {
     bool may = false;
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    if (root->passes) {
+        parked_streams(s, stream);
+    }
     for (unsigned i = 0; root->passes && i < s->streams; i++) {
-        may =
-            may || (s->stream[i].marks & MARK_LOST && passed_any(root, s->stream[i].id));
+        may = may || (stream[i].marks & MARK_LOST && passed_any(root, stream[i].id));
     }
     return may;
 }
@@ -140,13 +143,15 @@ bool returned_may_come(const struct root *root, const struct parked_session *s)
 void returned_parked(struct root *root, int dir, const struct parked_session *s)
 {
     const char *slash = strrchr(s->node.path, '/');
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
         struct returned_look look = {.root = root,
                                      .dir = dir,
                                      .id = slash ? slash + 1 : s->node.path,
-                                     .channel = root->channel_name[s->stream[i].channel],
-                                     .stream = s->stream[i].id,
-                                     .kind = s->stream[i].kind,
+                                     .channel = root->channel_name[stream[i].channel],
+                                     .stream = stream[i].id,
+                                     .kind = stream[i].kind,
                                      .say = true};
         returned_list(&look);
     }
