@@ -2,6 +2,7 @@
 /* The large files of a salvage, which are read in many steps. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,17 @@ static ssize_t read_and_count(int fd, void *buf, size_t len, off_t at)
     return n;
 }
 
+static unsigned fails_at; /* the open of a file of the window that fails */
+
+static int open_or_fail(int dir, const char *path, int flags, mode_t mode)
+{
+    if (strstr(path, "device.1") && fails_at && --fails_at == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
 /* Lines that hardly compress. */
 static char *stand_text(void)
 {
@@ -84,6 +96,7 @@ static void stand_open(struct stand *s)
     char *root = dirs_make();
     sys = sys_real;
     sys.pread = read_and_count;
+    sys.open_beneath = open_or_fail;
     stand_make(s, root);
     s->root = root;
     s->place = (struct salvage_place){.sys = &sys,
@@ -267,6 +280,34 @@ static void a_copy_that_differs_at_its_end_is_left(void **state)
     }
 }
 
+/* Nothing is wrong with what is there: it is tried again. */
+static void a_window_that_cannot_be_opened_needs_no_person(void **state)
+{
+    (void)state;
+    for (int copy = 0; copy < 2; copy++) {
+        struct stand s;
+        char command[800];
+        enum salvage_result result;
+        stand_open(&s);
+        stand_reach(&s, WINDOW);
+        snprintf(command, sizeof command, "cd '%s' && %s " WINDOW " .tmp", s.dir,
+                 copy ? "cp" : "mv");
+        assert_int_equal(system(command), 0);
+        unsigned at = 0;
+        do {
+            fails_at = ++at;
+            s.budget = 64u << 20;
+            s.lists_many = true;
+            result = salvage_step(&s.place);
+            assert_true(result == SALVAGE_FAILED || (result == SALVAGE_STEP && at > 3));
+        } while (result == SALVAGE_FAILED);
+        fails_at = 0;
+        assert_int_equal(stand_end(&s), SALVAGE_DONE);
+        stand_is_published(&s);
+        stand_close(&s);
+    }
+}
+
 static void stand_crowd(const struct stand *s, unsigned upto)
 {
     int dir = open(s->dir, O_RDONLY | O_DIRECTORY);
@@ -338,6 +379,7 @@ static void other_sessions_go_on_while_a_window_is_salvaged(void **state)
     live_close(&other);
     sys = *rig->config.sys;
     sys.pread = read_and_count;
+    sys.open_beneath = open_or_fail;
     sys.now_ms = look_at_clock;
     rig->config.sys = &sys;
     rig->config.salvage = true;
@@ -404,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_part_of_an_earlier_salvage_is_not_continued),
         cmocka_unit_test(a_part_that_another_salvage_writes_is_left_alone),
         cmocka_unit_test(a_window_that_changes_between_two_steps_is_read_again),
+        cmocka_unit_test(a_window_that_cannot_be_opened_needs_no_person),
         cmocka_unit_test(a_copy_that_differs_at_its_end_is_left),
         cmocka_unit_test(what_is_listed_of_a_long_tmp_is_bounded),
         cmocka_unit_test(other_sessions_go_on_while_a_window_is_salvaged),

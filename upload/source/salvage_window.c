@@ -84,6 +84,13 @@ static bool write_sidecar(const struct salvage_place *place, int session,
     return file_replace(place->sys, session, name, line, (size_t)len, true) == GPUFL_OK;
 }
 
+/* What is there needs a person, unless it could not be read, which may pass. */
+static enum salvage_result left_or_failed(gpufl_status status)
+{
+    bool irregular = errno == ELOOP; /* the name belongs to something else than a file */
+    return status == GPUFL_ERR_FORMAT || irregular ? SALVAGE_LEFT : SALVAGE_FAILED;
+}
+
 /* An existing sidecar must describe these bytes; a missing one is written. */
 static enum salvage_result ensure_sidecar(const struct salvage_place *place, int session,
                                           const char *channel, uint32_t number, int fd)
@@ -107,7 +114,7 @@ static enum salvage_result ensure_sidecar(const struct salvage_place *place, int
                                                                          : SALVAGE_FAILED;
     }
     if (status != GPUFL_OK) {
-        return SALVAGE_LEFT;
+        return left_or_failed(status);
     }
     status = sidecar_parse(text, len, place->id, channel, number, &sidecar);
     free(text);
@@ -129,7 +136,7 @@ static enum salvage_result delete_copy(const struct salvage_place *place,
         status = read_some(place, &compare);
     }
     if (status != GPUFL_OK) {
-        return status == GPUFL_BUSY ? SALVAGE_MORE : SALVAGE_LEFT;
+        return status == GPUFL_BUSY ? SALVAGE_MORE : left_or_failed(status);
     }
     return place->sys->unlinkat(dirs->tmp, name, 0) == 0 ? SALVAGE_STEP : SALVAGE_FAILED;
 }
@@ -161,7 +168,7 @@ enum salvage_result salvage_publish(const struct salvage_place *place,
             result = move_window(place, dirs, name);
         }
     } else if (staged >= 0) {
-        result = SALVAGE_LEFT; /* the name belongs to something else than a file */
+        result = left_or_failed(GPUFL_ERR_IO);
     }
     if (staged >= 0) {
         close(staged);
