@@ -166,6 +166,13 @@ static void full_disk(void)
     step("behind", "_Z5thirdPf", 20);
 }
 
+/* Writes fail again after they had succeeded. */
+static void full_disk_again(void)
+{
+    full_disk();
+    full_disk();
+}
+
 /* Two sessions before the last one. */
 static void sessions(void)
 {
@@ -456,6 +463,7 @@ int main(int argc, char **argv)
         {"many names", many_names},
         {"without memory", without_memory},
         {"full disk", full_disk},
+        {"full disk again", full_disk_again},
         {"hot", hot},
         {"cancelled", cancelled},
         {"exits", exits},

@@ -174,6 +174,18 @@ def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
     check(not backend.complete(session.name), "not complete")
 
 
+def each_pause_ends_with_what_readers_need_in_every_channel(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    session, said, _, _ = _play(place, "full disk again", FAKE_FULL_DISK=str(place.path / "full"),
+                                FAKE_ERRNO=str(errno.ENOSPC), LD_PRELOAD=str(FAKE / "full_disk.so"))
+    equal((said.count(os.strerror(errno.ENOSPC)), said.count("recording resumed")), (2, 2), said)
+    for channel in ("device", "scope", "system"):
+        types = collections.Counter(record["type"] for record in collector.records(session, channel))
+        check(types["job_start"] >= 3, f"the first one, and one at the end of each pause: {channel}: {types}")
+    equal(set(collector.scope_names(session).values()), {"before", "meanwhile", "behind"}, "names")
+
+
 def threads_that_never_rest_hold_up_neither_samples_nor_the_budget(place):
     if lib.VALGRIND or lib.EMULATOR:
         lib.skip("one thread at a time")
@@ -262,6 +274,17 @@ def a_library_that_never_returns_does_not_hold_up_exit(place):
     check(3 <= took < 3 + 5 * lib.SLOW, f"{took:.1f} s")
     check(f"session {session.name} has no end" in said, said)
     equal(collector.paired(session), {"step": 1}, "scopes")
+
+
+def exit_fetches_nothing_from_a_library_that_the_job_has_not_called(place):
+    """Its runtime may be set up by another exit handler, or be gone."""
+    calls = place.path / "calls"
+    for part, fetches in (("exits before a call", False), ("exits", True)):
+        session, said, _ = _exit(place, part, FAKE_CUPTI_CALLS=str(calls), ASAN_OPTIONS="detect_leaks=0")
+        equal(said, "", "the session has its end")
+        equal(collector.records(session, "scope")[-1]["type"], "shutdown", "end")
+        equal("flush" in calls.read_text(), fetches, part)
+        calls.unlink()
 
 
 def a_thread_that_is_cancelled_in_a_flush_holds_up_nobody(place):

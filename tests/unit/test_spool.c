@@ -2,6 +2,7 @@
 /* When recording pauses for want of room, and when it resumes. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "tests/support/dirs.h"
 
 #define SECOND_NS 1000000000
+#define MS_NS     1000000
 
 struct place {
     char *dir;
@@ -78,11 +80,64 @@ static void it_looks_once_a_second_or_when_the_limit_is_near(void **state)
     close_place(&p);
 }
 
+/* \return after how many milliseconds of a pause that begins now another write is tried;
+ * with that it succeeds. */
+static int waits_ms(struct place *p)
+{
+    int64_t began_ns = p->now_ns;
+    assert_true(spool_fail(&p->spool, "device", ENOSPC, p->now_ns, 0));
+    assert_false(spool_fail(&p->spool, "scope", ENOSPC, p->now_ns, 0)); /* one pause */
+    while (!spool_retry_is_due(&p->spool, p->now_ns)) {
+        p->now_ns += MS_NS;
+    }
+    assert_false(spool_retry_is_due(&p->spool, p->now_ns)); /* once for each time */
+    spool_resume(&p->spool, p->now_ns);
+    assert_false(p->spool.paused);
+    return (int)((p->now_ns - began_ns) / MS_NS);
+}
+
+/* Else a disk that takes a few lines now and then has a pause for each of them. */
+static void a_write_that_fails_soon_again_is_tried_later_each_time(void **state)
+{
+    (void)state;
+    static const int ms[] = {200, 400, 800, 1600, 3200, 5000, 5000};
+    struct place p;
+    open_place(&p, 0);
+    for (int calm = 0; calm < 2; calm++) {
+        for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
+            assert_int_equal(waits_ms(&p), ms[i]);
+            p.now_ns += 9999 * (int64_t)MS_NS;
+        }
+        p.now_ns += MS_NS;
+    }
+    assert_int_equal(p.spool.markers, 2 * sizeof ms / sizeof *ms);
+    close_place(&p);
+}
+
+static void while_writes_fail_they_are_tried_now_and_then(void **state)
+{
+    (void)state;
+    struct place p;
+    open_place(&p, 1000);
+    assert_true(spool_fail(&p.spool, "device", EIO, 0, 0));
+    unsigned tried = 0;
+    for (int i = 0; i < 2000; i++) {
+        p.now_ns += MS_NS;
+        tried += spool_retry_is_due(&p.spool, p.now_ns);
+        assert_false(spool_check(&p.spool, p.now_ns, 0)); /* room does not end it */
+    }
+    assert_int_equal(tried, 10);
+    assert_true(p.spool.paused);
+    close_place(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_resumes_only_when_a_tenth_of_the_limit_is_free),
         cmocka_unit_test(it_looks_once_a_second_or_when_the_limit_is_near),
+        cmocka_unit_test(a_write_that_fails_soon_again_is_tried_later_each_time),
+        cmocka_unit_test(while_writes_fail_they_are_tried_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
