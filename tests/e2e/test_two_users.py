@@ -543,6 +543,9 @@ TRIES = {
         "glob.glob(\"{dir}/*\") + glob.glob(\"{dir}/.gpufl*\")]; "
         "[fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB) for fd in fds if not fcntl.fcntl(fd, 3) & 3 "
         "and not \"lock\" in os.readlink(\"/proc/self/fd/%d\" % fd)]; print(flush=True); input()'",
+    "a compressed file that 60 others may begin with": PLANT.replace("{dir}", "{logs}/" + MINE).replace("{id}", MINE) +
+        "\nrm device.log; head -c 128M /dev/zero | gzip -1 > .gz; for n in $(seq 60); do truncate -s 128M device.$n.log; done; "
+        "mv .gz device.log.gz; ready",
     "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
     "a lock on the log directory": "ready; exec flock -x {logs} cat",
     "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",

@@ -16,7 +16,6 @@
 #include "upload/source/gz_file.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
-#include "upload/source/told_size.h"
 
 #define ID    "11111111-1111-4111-8111-111111111111"
 #define LINES 400
@@ -238,7 +237,7 @@ static bool form_told_is_reached(const struct form *f, off_t offset)
                                .layout = SESSION_LIVE,
                                .file = 1,
                                .offset = (uint64_t)offset};
-    return told_size_is_reached(&sys_real, &where);
+    return tail_where_reaches_told(&sys_real, &where);
 }
 
 /* A power failure may take back what a line of another boot tells of. */
@@ -261,6 +260,30 @@ static void a_size_counts_if_the_owner_told_it_on_this_boot(void **state)
     form_tell(&f, "00000000-0000-4000-8000-000000000000", 1, 100);
     assert_false(form_told_is_reached(&f, 100));
     form_end(&f);
+}
+
+static struct second_place form_place(const struct form *f, const struct sys *sys,
+                                      struct second_known *known)
+{
+    return (struct second_place){
+        .sys = sys, .dir = f->dir, .channel = "device", .known = known};
+}
+
+static enum second_form form_of(const struct form *f, const struct sys *sys,
+                                struct second_known *known)
+{
+    const struct second_place place = form_place(f, sys, known);
+    struct second_search *search = NULL;
+    size_t budget = SIZE_MAX;
+    enum second_form form;
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
+    assert_null(search);
+    return form;
+}
+
+static enum second_form form_known(const struct form *f, struct second_known *known)
+{
+    return form_of(f, &sys_real, known);
 }
 
 static bool form_fails; /* each read of a compressed file, or of a sealed one */
@@ -289,30 +312,24 @@ static void an_error_is_neither_and_is_forgotten(void **state)
     sys.pread = form_pread;
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         struct form f;
-        uint64_t known = 0;
+        struct second_known known = {0};
         form_begin(&f);
         form_pack(&f, "device.log");
         live_rotate(&f.live, "device", 1);
         form_remove(&f, "device.log");
         form_failing = failing[i];
         form_fails = true;
-        assert_int_equal(second_form_of(&sys, f.dir, "device", &known),
-                         SECOND_FORM_UNREADABLE);
-        assert_int_equal(known, 0);
+        assert_int_equal(form_of(&f, &sys, &known), SECOND_FORM_UNREADABLE);
+        assert_int_equal(known.stamp, 0);
         assert_int_equal(form_tail(&f, &sys), GPUFL_ERR_IO);
         form_fails = false;
-        assert_int_equal(second_form_of(&sys, f.dir, "device", &known), SECOND_FORM_COPY);
+        assert_int_equal(form_of(&f, &sys, &known), SECOND_FORM_COPY);
         form_fails = true; /* it is not read again */
-        assert_int_equal(second_form_of(&sys, f.dir, "device", &known), SECOND_FORM_COPY);
+        assert_int_equal(form_of(&f, &sys, &known), SECOND_FORM_COPY);
         form_fails = false;
         assert_int_equal(form_tail(&f, &sys), GPUFL_ERR_NOT_FOUND);
         form_end(&f);
     }
-}
-
-static enum second_form form_known(const struct form *f, uint64_t *known)
-{
-    return second_form_of(&sys_real, f->dir, "device", known);
 }
 
 /* Nothing else holds what it does once the active file is gone. */
@@ -320,11 +337,11 @@ static void a_copy_of_the_active_file_is_one_while_that_is_there(void **state)
 {
     (void)state;
     struct form f;
-    uint64_t known = 0;
+    struct second_known known = {0};
     form_begin(&f);
     form_pack(&f, "device.log");
     assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
-    assert_int_not_equal(known, 0);
+    assert_int_not_equal(known.stamp, 0);
     live_line(&f.live, "device", "x", 1);
     assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
     assert_int_equal(renameat(f.dir, "device.log", f.dir, "aside"), 0);
@@ -335,7 +352,81 @@ static void a_copy_of_the_active_file_is_one_while_that_is_there(void **state)
     dirs_append(f.live.dir, "device.log", "{\"type\":\"job_start\"}\n");
     assert_int_equal(form_known(&f, &known), SECOND_FORM_OTHER);
     assert_int_equal(renameat(f.dir, "aside", f.dir, "device.1.log"), 0);
+    known.files = 1; /* there were others */
     assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY);
+    form_end(&f);
+}
+
+/* \return how many steps it takes. */
+static unsigned form_steps(const struct form *f, struct second_known *known,
+                           enum second_form *form)
+{
+    const struct second_place place = form_place(f, &sys_real, known);
+    struct second_search *search = NULL;
+    unsigned steps = 1;
+    for (;; steps++) {
+        size_t budget = 1;
+        gpufl_status status = second_form_step(&place, &search, &budget, form);
+        if (status == GPUFL_OK) {
+            return steps;
+        }
+        assert_int_equal(status, GPUFL_BUSY);
+        assert_int_equal(budget, 0);
+    }
+}
+
+/* Sparse files cost their owner nothing: all of them together are compared no longer than
+ * one may be, in steps, and again only once something changes. */
+static void what_takes_long_is_compared_in_steps_up_to_a_limit(void **state)
+{
+    (void)state;
+    struct form f;
+    struct second_known known = {0};
+    enum second_form form;
+    char name[40];
+    form_begin(&f);
+    form_remove(&f, "device.log");
+    for (int i = 1; i <= 12; i++) {
+        snprintf(name, sizeof name, "device.%d.log", i);
+        dirs_append(f.live.dir, name, "");
+        int fd = openat(f.dir, name, O_WRONLY | O_CLOEXEC);
+        assert_int_equal(ftruncate(fd, 32 << 20), 0);
+        close(fd);
+    }
+    form_pack(&f, "device.1.log");
+    unsigned steps = form_steps(&f, &known, &form);
+    assert_int_equal(form, SECOND_FORM_OTHER);
+    assert_in_range(steps, (128 << 20) / (16 << 10), (128 << 20) / (16 << 10) + 100);
+    const struct second_place place = form_place(&f, &sys_real, &known);
+    struct second_search *search = NULL;
+    size_t budget = 0;
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
+    assert_int_equal(form, SECOND_FORM_OTHER); /* it is known */
+    known.files = 1;
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_BUSY);
+    second_form_stop(search);
+    form_end(&f);
+}
+
+static void what_changes_while_it_is_compared_is_compared_again(void **state)
+{
+    (void)state;
+    struct form f;
+    struct second_known known = {0};
+    struct second_search *search = NULL;
+    size_t budget = 1;
+    enum second_form form;
+    form_begin(&f);
+    form_pack(&f, "device.log");
+    const struct second_place place = form_place(&f, &sys_real, &known);
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_BUSY);
+    form_flip(&f, form_size(&f, "device.log.gz") - 6);
+    form_flip(&f, form_size(&f, "device.log.gz") - 6);
+    budget = SIZE_MAX;
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
+    assert_int_equal(form, SECOND_FORM_UNREADABLE);
+    assert_int_equal(known.stamp, 0);
+    assert_int_equal(form_known(&f, &known), SECOND_FORM_COPY_ACTIVE);
     form_end(&f);
 }
 
@@ -365,6 +456,8 @@ int main(void)
         cmocka_unit_test(a_size_counts_if_the_owner_told_it_on_this_boot),
         cmocka_unit_test(an_error_is_neither_and_is_forgotten),
         cmocka_unit_test(a_copy_of_the_active_file_is_one_while_that_is_there),
+        cmocka_unit_test(what_takes_long_is_compared_in_steps_up_to_a_limit),
+        cmocka_unit_test(what_changes_while_it_is_compared_is_compared_again),
         cmocka_unit_test(
             one_that_is_cut_off_and_begins_a_sealed_file_is_not_the_active_one),
     };

@@ -13,6 +13,7 @@
 #include "upload/core/registry.h"
 #include "upload/source/directory_mark.h"
 #include "upload/source/scan.h"
+#include "upload/source/second_form.h"
 
 /** A session that cannot be probed has probably ended when it has not grown for so long.
  */
@@ -112,15 +113,15 @@ struct session {
     struct inspect_look *look; /**< an inspection in steps that is under way, or NULL */
     struct salvage_readings *readings; /**< of its `.tmp`, while they are being
                                           published; or NULL */
-    const char *salvage_reason;     /**< why something is still in `.tmp`; logged once */
-    uint8_t hold_reason;            /**< enum held_reason; the last one that was logged */
-    uint64_t holds_noted;           /**< stands for its holds as they were noted last */
-    unsigned unread;                /**< files that are not read and may hold records */
-    uint64_t unread_mark;           /**< stands for their names */
-    uint64_t unread_given_up;       /**< the mark of those that a person gave up */
-    uint64_t second[CHANNEL_COUNT]; /**< compressed files beside the active ones, as they
-                                       were found to be, see scan_session.h */
-    bool no_manifest;               /**< a person gave up its manifest */
+    const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
+    uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
+    uint64_t holds_noted;       /**< stands for its holds as they were noted last */
+    unsigned unread;            /**< files that are not read and may hold records */
+    uint64_t unread_mark;       /**< stands for their names */
+    uint64_t unread_given_up;   /**< the mark of those that a person gave up */
+    struct second_known second[CHANNEL_COUNT]; /**< what compressed active files were
+                                                  found to be */
+    bool no_manifest;                          /**< a person gave up its manifest */
     uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
     bool other_said;      /**< files that cannot hold any were logged */
     bool beside_said;     /**< that sessions lie in its directory was logged */

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "upload/source/told_size.h"
-
 /* How often the backend is asked of a stream that is held because its file is not there.
  */
 #define STREAM_ASKS_AGAIN_MS 60000u
@@ -18,6 +16,15 @@ struct stream *stream_of(struct queue_node *node)
 const char *stream_channel(const struct stream *st)
 {
     return st->session->root->channel_name[st->channel];
+}
+
+/* A cache, like `known`. */
+static struct second_known *stream_second(const struct stream *st)
+{
+    enum channel index = channel_named(stream_channel(st));
+    return index != CHANNEL_COUNT
+               ? (struct second_known *)(uintptr_t)&st->session->second[index]
+               : NULL;
 }
 
 struct tail_where stream_where(const struct stream *st)
@@ -35,6 +42,7 @@ struct tail_where stream_where(const struct stream *st)
         .mark = st->mark,
         .mark_at = st->offset,
         .known = (struct file_known *)(uintptr_t)&st->known, /* a cache */
+        .second = stream_second(st),
         .any_number = st->gap || st->lost,
         .head = st->head,
         .index = st->index,
@@ -59,7 +67,7 @@ bool stream_packed_is_whole(const struct stream *stream, uint32_t file, uint64_t
     where.file = file;
     where.offset = offset;
     return session_writer_is_gone(stream->session) &&
-           told_size_is_reached(stream->session->root->engine->config.sys, &where);
+           tail_where_reaches_told(stream->session->root->engine->config.sys, &where);
 }
 
 bool stream_begins_again(const struct stream *st)

@@ -22,12 +22,13 @@ struct growth_channel {
     const char *path;
     const char *name;
     struct packed_stream at;
-    uint64_t changed_ns; /**< times of change of its files, added up */
-    bool later;          /**< the file after that is there */
-    bool seal_changed;   /**< the newest sealed file before it has another size … */
-    bool seal_same;      /**< … or the same one */
-    bool same_size; /**< the file that was sent last is there, and ends where it did */
-    bool shorter;   /**< it ends before that */
+    struct second_known second; /**< what its compressed active file was found to be */
+    uint64_t changed_ns;        /**< times of change of its files, added up */
+    bool later;                 /**< the file after that is there */
+    bool seal_changed; /**< the newest sealed file before it has another size … */
+    bool seal_same;    /**< … or the same one */
+    bool same_size;    /**< the file that was sent last is there, and ends where it did */
+    bool shorter;      /**< it ends before that */
 };
 
 /* \p number 0 = the active file. \return the bytes of lines in it, 0 without one. */
@@ -113,6 +114,7 @@ static struct tail_where growth_where(const struct growth_channel *c)
                                .offset = c->at.offset,
                                .mark = c->at.mark,
                                .mark_at = c->at.offset,
+                               .second = (struct second_known *)(uintptr_t)&c->second,
                                .head = c->at.head};
 }
 

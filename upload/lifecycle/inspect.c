@@ -325,16 +325,18 @@ static unsigned inspect_go_on(struct session *session, uint64_t now_ms)
 {
     struct visit_queue *visits = &session->root->engine->visits;
     struct inspect_look *look = session->look;
-    unsigned before = look->scanning.names;
-    bool over = scan_some(&look->scanning, VISITS_STEP_NAMES);
-    unsigned names = look->scanning.names - before;
+    unsigned before = inspect_cost(look);
+    bool listed = look->scanned || scan_some(&look->scanning, VISITS_STEP_NAMES);
+    gpufl_status status =
+        listed ? inspect_end(session->root, session->id, look, SECOND_FORM_STEP_BYTES)
+               : GPUFL_BUSY;
+    unsigned names = inspect_cost(look) - before;
     visits_charge(visits, session_lane(session), names, now_ms);
-    if (!over) {
+    if (status == GPUFL_BUSY) {
         session->dirty = true;
         visits_push(visits, session_lane(session), &session->turn, now_ms);
         return names;
     }
-    gpufl_status status = inspect_end(session->root, session->id, look);
     session->look = NULL;
     session->turn.begun = false;
     inspect_found(session, status, &look->seen, now_ms);

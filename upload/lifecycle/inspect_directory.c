@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/source/scan_session.h"
-
 /* \p dir: the root and the path of a session below it, or its directory and ".". */
 static enum liveness inspect_probe_writer(const struct root *root, int dir,
                                           const char *path, const struct scan *scan)
@@ -80,6 +78,9 @@ gpufl_status inspect_begin(const struct root *root, const char *path,
 {
     struct inspection *seen = &look->seen;
     gpufl_status status = GPUFL_ERR_IO;
+    look->second = (struct scan_second){0};
+    look->scanned = false;
+    look->compared = 0;
     look->dir =
         root->engine->config.sys->open_beneath(root->fd, path, O_RDONLY | O_DIRECTORY, 0);
     inspect_clear(seen);
@@ -103,21 +104,46 @@ gpufl_status inspect_begin(const struct root *root, const char *path,
     return GPUFL_OK;
 }
 
-gpufl_status inspect_end(const struct root *root, const char *id,
-                         struct inspect_look *look)
+static gpufl_status inspect_scanned(const struct root *root, const char *id,
+                                    struct inspect_look *look)
 {
     struct inspection *seen = &look->seen;
     bool again = !seen->whole && seen->writer == WRITER_LIVE;
     gpufl_status status = scan_end(&look->scanning, root->engine->config.sys,
                                    again ? NULL : id, &seen->scan);
-    seen->names = look->scanning.names;
     if (status == GPUFL_OK && seen->writer != WRITER_LIVE &&
         seen->scan.manifest_state == SCAN_MANIFEST_VALID) {
         seen->writer = inspect_probe_writer(root, look->dir, ".", &seen->scan);
     }
-    if (status == GPUFL_OK) {
-        scan_note_second(root->engine->config.sys, look->dir, &seen->scan,
-                         seen->writer == WRITER_LIVE, seen->second);
+    return status;
+}
+
+/* \return true at the end. */
+static bool inspect_second(const struct root *root, struct inspect_look *look,
+                           size_t budget)
+{
+    struct inspection *seen = &look->seen;
+    const struct scan_second_of of = {.sys = root->engine->config.sys,
+                                      .dir = look->dir,
+                                      .scan = &seen->scan,
+                                      .lives = seen->writer == WRITER_LIVE,
+                                      .known = seen->second};
+    size_t left = budget;
+    bool over = scan_second_some(&look->second, &of, &left);
+    look->compared += budget - left;
+    return over;
+}
+
+gpufl_status inspect_end(const struct root *root, const char *id,
+                         struct inspect_look *look, size_t budget)
+{
+    struct inspection *seen = &look->seen;
+    gpufl_status status = look->scanned ? GPUFL_OK : inspect_scanned(root, id, look);
+    look->scanned = true;
+    bool over = status != GPUFL_OK || inspect_second(root, look, budget);
+    seen->names = inspect_cost(look);
+    if (!over) {
+        return GPUFL_BUSY;
     }
     if (status == GPUFL_OK && seen->scan.layout == SESSION_SHIFTING) {
         seen->writer =
@@ -127,8 +153,15 @@ gpufl_status inspect_end(const struct root *root, const char *id,
     return status;
 }
 
+unsigned inspect_cost(const struct inspect_look *look)
+{
+    return look->scanning.names +
+           (unsigned)(look->compared / (SECOND_FORM_STEP_BYTES / VISITS_STEP_NAMES));
+}
+
 void inspect_close(struct inspect_look *look)
 {
+    second_form_stop(look->second.search);
     close(look->dir);
 }
 
@@ -137,17 +170,17 @@ gpufl_status inspect_directory(const struct root *root, const char *path,
                                struct inspection *out)
 {
     const char *slash = strrchr(path, '/');
+    size_t budget = most < UINT_MAX ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
     struct inspect_look look;
     gpufl_status status = inspect_begin(root, path, live, &look);
     if (status == GPUFL_OK) {
         bool all = scan_some(&look.scanning, most < UINT_MAX ? most + 1 : most);
-        if (all) {
-            status = inspect_end(root, slash ? slash + 1 : path, &look);
-        } else {
+        status =
+            all ? inspect_end(root, slash ? slash + 1 : path, &look, budget) : GPUFL_BUSY;
+        if (status == GPUFL_BUSY) {
             inspect_close(&look);
-            status = GPUFL_BUSY;
         }
-        look.seen.names = look.scanning.names;
+        look.seen.names = inspect_cost(&look);
         look.seen.shows_session = scan_shows_session(&look.scanning);
     }
     *out = look.seen;

@@ -98,7 +98,7 @@ struct scanning {
 /** Inspects the directory \p dir of the session \p id, which was just opened for reading
  * and stays open. \p id NULL = the session's manifest was found valid before: that the
  * file exists is enough, and out->manifest stays empty. What lies beside active files is
- * left to scan_note_second(), see scan_session.h.
+ * left to scan_second_some(), see scan_session.h.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
  * with nothing in \p out. */
 GPUFL_MUST gpufl_status scan_directory(const struct sys *sys, int dir, const char *id,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "upload/source/scan.h"
+#include "upload/source/second_form.h"
 
 /** Inspects `<root>/<path>`, a session whose id is \p id.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
@@ -15,28 +16,26 @@
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
-/** What `<channel>.log.gz` is, beside `<channel>.log` or instead of it. The greatest one
- * counts: the channel has several files that it may begin. */
-enum second_form {
-    SECOND_FORM_OTHER,      /**< it holds something else, or not one whole line */
-    SECOND_FORM_CUT_ACTIVE, /**< it is cut off; what it yields begins `<channel>.log` */
-    SECOND_FORM_CUT,        /**< it is cut off or damaged; what it yields begins a file */
-    SECOND_FORM_UNREADABLE, /**< it or what it is compared with: that may pass */
-    SECOND_FORM_COPY_ACTIVE, /**< it is sound; `<channel>.log` begins with all of it */
-    SECOND_FORM_COPY,        /**< …; a sealed file does */
+/** Where the compressed active files of a session are compared with what else is there:
+ * they may take any time. All zero at first; end with second_form_stop of `search`. */
+struct scan_second {
+    unsigned at; /**< the channel */
+    struct second_search *search;
 };
 
-/** Compares `<channel>.log.gz` in the session's directory \p dir with `<channel>.log` and
- * the sealed files of the channel. *known stands for what was found of it, so that it is
- * not read again; NULL = it is. An error is never known. */
-enum second_form second_form_of(const struct sys *sys, int dir, const char *channel,
-                                uint64_t *known);
+struct scan_second_of {
+    const struct sys *sys;
+    int dir; /**< the session's directory */
+    struct scan *scan;
+    bool lives;                 /**< the writer does */
+    struct second_known *known; /**< CHANNEL_COUNT: what earlier calls found */
+};
 
-/** Takes compressed active files of the session's directory \p dir that are copies of
- * what else is there for nothing, and notes others beside active ones, or that cannot be
- * read to their end, as not read. \p lives: the writer does. \p known: what was found by
- * earlier calls, or NULL. */
-void scan_note_second(const struct sys *sys, int dir, struct scan *scan, bool lives,
-                      uint64_t known[CHANNEL_COUNT]);
+/** Takes compressed active files that are copies of what else is there for nothing, and
+ * notes others beside active ones, or that cannot be read to their end, as not read.
+ * Stops once *budget bytes, which are taken from it, were compared. \return true at the
+ * end. */
+bool scan_second_some(struct scan_second *second, const struct scan_second_of *of,
+                      size_t *budget);
 
 #endif

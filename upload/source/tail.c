@@ -12,18 +12,22 @@
 #include "base/file.h"
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
-#include "upload/source/scan_session.h"
 #include "upload/source/shifting.h"
 
 /* The type of a channel's first record stands within them. */
 #define BEGIN_BYTES 512u
 
-/* Another tool may have left it of a file that was restored and sealed since. \return 0
- * if it is the active file, else an errno. */
+/* Another tool may have left it of a file that was restored and sealed since. Where
+ * inspections compare it in steps, this compares as much as a step. \return 0 if it
+ * is the active file, else an errno. */
 static int active_left_over(const struct sys *sys, const struct tail_where *w, int fd)
 {
     struct file_known found = file_known_of(fd);
     struct tail_where in;
+    struct second_known none = {0};
+    struct second_search *search = NULL;
+    size_t budget = w->second ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
+    enum second_form form = SECOND_FORM_UNREADABLE;
     if (w->known && file_known_same(w->known, &found)) {
         return 0;
     }
@@ -31,9 +35,17 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     if (dir < 0) {
         return 0;
     }
-    enum second_form form = second_form_of(sys, dir, w->channel, NULL);
+    const struct second_place place = {.sys = sys,
+                                       .dir = dir,
+                                       .channel = w->channel,
+                                       .files = w->second ? w->second->files : 0,
+                                       .known = w->second ? w->second : &none};
+    gpufl_status status = second_form_step(&place, &search, &budget, &form);
+    second_form_stop(search);
     close(dir);
-    return form == SECOND_FORM_OTHER ? 0 : form == SECOND_FORM_UNREADABLE ? EIO : ENOENT;
+    return status == GPUFL_BUSY || form == SECOND_FORM_UNREADABLE ? EIO
+           : form == SECOND_FORM_OTHER                            ? 0
+                                                                  : ENOENT;
 }
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was

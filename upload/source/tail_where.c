@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the files of a position in the directory that the session is known by. */
+/* Opens the files of a position in the directory that the session is known by, and
+ * compares it with what the writer told. */
 #include "upload/source/tail_where.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "upload/source/told.h"
 
 int tail_where_enter(const struct sys *sys, const struct tail_where *w,
                      struct tail_where *in)
@@ -59,4 +61,29 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     }
     errno = error;
     return -1;
+}
+
+/* Of the file after the one that it names, nothing was written yet. */
+static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
+{
+    enum channel c = channel_named(w->channel);
+    if (c == CHANNEL_COUNT || told->number[c] == 0 || told->bytes[c] < 0) {
+        return false;
+    }
+    return told->number[c] < w->file ||
+           (told->number[c] == w->file && (uint64_t)told->bytes[c] <= w->offset);
+}
+
+bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
+{
+    struct tail_where in;
+    struct active_files told;
+    int dir = tail_where_enter(sys, w, &in);
+    bool now = false;
+    bool reached =
+        dir >= 0 && told_read(sys, dir, &told, &now) && now && told_is_reached(&told, w);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return reached;
 }

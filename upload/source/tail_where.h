@@ -10,6 +10,7 @@
 #include "upload/source/file_mark.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/scan.h"
+#include "upload/source/second_form.h"
 
 /** Where to read. */
 struct tail_where {
@@ -25,8 +26,10 @@ struct tail_where {
     uint64_t mark_at;        /**< offset, or later */
     struct file_known *known; /**< the file that was found last, which needs no mark; NULL
                                  = none. It is updated */
-    bool any_number;          /**< live: whichever file is active is this one */
-    bool tells_holes;         /**< a hole is told instead of being read: see tail_chunk */
+    struct second_known *second; /**< live: what the compressed active file was found to
+                                    be; NULL = nothing is known */
+    bool any_number;             /**< live: whichever file is active is this one */
+    bool tells_holes; /**< a hole is told instead of being read: see tail_chunk */
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */
@@ -49,5 +52,9 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *where
  * descriptor, which the caller closes, or -1 with errno, as above. */
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,
                      struct tail_where *in);
+
+/** \return true if the writer has written nothing of the channel behind the position, as
+ * its lock file says. False if that says nothing of this boot, or may be of others. */
+bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *where);
 
 #endif
