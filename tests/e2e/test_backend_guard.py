@@ -145,6 +145,28 @@ def who_asks_before_sending_a_body_is_answered_before(place):
             equal(client.recv(12), want, f"key {key}")
 
 
+def a_page_of_another_site_is_answered_before_its_body(place):
+    for args, headers in (((), {"Host": "evil.example"}), ((), {"Host": "127.0.0.1", "Origin": "http://evil.example"}),
+                          (("--api-key", lib.KEY), {"Host": "gpufl.example", "Origin": "http://evil.example",
+                                                    "Authorization": f"Bearer {lib.KEY}"})):
+        backend = lib.Backend(place, *args)
+        with _connect(backend) as client:
+            lines = [f"POST {STREAM} HTTP/1.1", f"Content-Length: {4 << 20}", "Expect: 100-continue",
+                     f"X-GpuFlight-Session-Id: {SESSION}", *(f"{k}: {v}" for k, v in headers.items())]
+            client.sendall("\r\n".join([*lines, "", ""]).encode())
+            equal(client.recv(12), b"HTTP/1.1 403", f"{headers}")
+        backend.kill()
+
+
+def any_name_is_served_where_every_host_may_ask(place):
+    """--insecure on an address that others reach, by whatever name they have for it."""
+    backend = lib.Backend(place, "--insecure", "--listen", "0.0.0.0:0")
+    equal(_asked(backend, "GET", "/api/v1/sessions", Host="gpu-7.cluster.example")[0], 200, "by its name")
+    equal(_asked(backend, "POST", STREAM, line(1), Host="gpu-7.cluster.example")[0], 200, "a sender")
+    equal(_asked(backend, "POST", STREAM, line(1), Host="gpu-7.cluster.example", Origin="http://evil.example")[0], 403,
+          "but no page of another site")
+
+
 class _Crowd:
     """Connections beyond the most that the server takes, each after some bytes; new ones for those that end."""
 
