@@ -233,10 +233,12 @@ const char *positions_read_claim(const char *body, size_t len, struct store_clai
     out->channel = NULL;
     out->channels = 0;
     struct json_object *root = len ? json_read_object(body, len) : NULL;
-    const char *fault = len && !root ? "the body is not a JSON object of at most 1 MiB"
-                        : json_object_object_get_ex(root, "channels", &list)
-                            ? read_channels(list, out)
-                            : NULL;
+    const char *fault =
+        len && !root ? "the body is not a JSON object of at most 1 MiB"
+        : !json_read_truth(root, "without_positions", &out->without_positions)
+            ? "without_positions: not a boolean"
+        : json_object_object_get_ex(root, "channels", &list) ? read_channels(list, out)
+                                                             : NULL;
     json_object_put(root);
     return fault;
 }

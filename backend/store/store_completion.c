@@ -50,7 +50,8 @@ static enum claim_verdict judge_claim(const struct comparison *c)
     if (c->expired) {
         return CLAIM_EXPIRED;
     }
-    if (c->equal != c->stored || c->equal != c->claim->channels) {
+    bool lacks_windows = c->claim->without_positions && !c->windowed;
+    if (c->equal != c->stored || c->equal != c->claim->channels || lacks_windows) {
         return CLAIM_CONFLICT;
     }
     return c->lacks ? CLAIM_ENDED : CLAIM_COMPLETE;

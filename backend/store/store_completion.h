@@ -16,6 +16,7 @@ struct store_claim {
         bool lost_after; /**< what follows is gone */
     } * channel;
     size_t channels;
+    bool without_positions; /**< it has lines of others, which go by none */
 };
 
 enum claim_verdict {

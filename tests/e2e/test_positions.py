@@ -367,6 +367,17 @@ def a_stream_keeps_the_kind_of_identity_it_began_with(place):
     equal(claim(backend, SESSION, system=end)[1]["state"], "complete", "complete, but not verified")
 
 
+def a_claim_that_names_lines_without_positions_misses_them(place):
+    """As of a backend that was put back as it was before the first of them."""
+    backend = _start(place)
+    end = _stored(backend, ZERO, line(1), channel="system")
+    body = json.dumps({"channels": [{"channel": "system", **end}], "without_positions": True}).encode()
+    for status in (409, 200):
+        said = request(backend, "POST", "/events/session-complete", body, X_GpuFlight_Session_Id=SESSION)
+        equal(said[0], status, f"{said}")
+        equal(post(backend, line(2), window=("w1", "device", 1))[0], 200, "one of them")
+
+
 def each_start_has_another_epoch(place):
     """Also one of a database that was put back as it was, with all that lies beside it."""
     backend = _start(place)

@@ -990,6 +990,44 @@ static void a_channel_that_began_without_positions_goes_on_without(void **state)
     rig_delete(rig);
 }
 
+static int note_claim(struct rig *rig, const struct rig_request *r)
+{
+    bool names = r->raw && strstr(r->raw, "],\"without_positions\":true}");
+    rig->mark = r->kind == TRANSPORT_COMPLETE ? 1 + names : rig->mark;
+    return RIG_REGISTRY;
+}
+
+/* The backend may have been put back as it was before it got them. */
+static void a_claim_tells_of_lines_without_positions(void **state)
+{
+    (void)state;
+    for (int windowed = 0; windowed < 2; windowed++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "x", 1);
+        rig->answer = note_claim;
+        rig->positions.declared = !windowed;
+        if (!windowed) {
+            rig_positions_on(rig);
+        }
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        rig_stop(rig);
+        rig_positions_on(rig);
+        rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = windowed;
+        for (int c = 0; c < 3; c++) {
+            live_line(&s, channels[c], "shutdown", 2);
+        }
+        live_close(&s);
+        rig_start(rig);
+        engine_rescan(rig->engine);
+        rig_run(rig, DAY_MS, true);
+        assert_int_equal(rig->mark, 1 + windowed);
+        rig_delete(rig);
+    }
+}
+
 /* It may be a gateway's: nothing of the session would ever be sent by positions. */
 static void an_answer_that_tells_nothing_is_doubted_twice(void **state)
 {
@@ -1083,6 +1121,7 @@ int main(void)
         cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
         cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),
         cmocka_unit_test(a_channel_that_began_without_positions_goes_on_without),
+        cmocka_unit_test(a_claim_tells_of_lines_without_positions),
         cmocka_unit_test(an_answer_that_tells_nothing_is_doubted_twice),
         cmocka_unit_test(a_backend_without_positions_gets_no_part),
     };

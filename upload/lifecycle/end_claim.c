@@ -17,15 +17,19 @@ char *end_claim_write(const struct session *session)
 {
     struct text text = {0};
     unsigned claimed = 0;
+    bool windowed = false;
     text_puts(&text, "{\"channels\":[");
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
+        windowed = windowed || (!st->positions && st->sequence > 0);
         if (st->positions && (st->end.at.offset || st->end.at.file > 1)) {
             positions_text_claim(&text, claimed++ == 0, stream_channel(st), &st->end.at,
                                  end_claim_lacks_rest(st));
         }
     }
-    text_append(&text, "]}", sizeof "]}");
+    /* An origin that was put back as it was before would not miss these. */
+    text_printf(&text, "]%s}", windowed ? ",\"without_positions\":true" : "");
+    text_append(&text, "", 1);
     if (text.failed || !claimed) {
         text_fini(&text);
         return NULL;
