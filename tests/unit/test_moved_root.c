@@ -13,6 +13,7 @@
 #include "tests/support/pick.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/engine/quarantine.h"
 
 static const char *const channels[] = {"device", "scope", "system"};
 
@@ -202,6 +203,59 @@ static void whenever_the_process_dies_a_moved_session_goes_on(void **state)
     }
 }
 
+static int refuse_seventh(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_BATCH && strstr(r->raw, "\"n\":7}") ? 422 : RIG_REGISTRY;
+}
+
+/* Where the directory is now, the range is listed, once, and can be dropped. */
+static bool moving_quarantined_case(unsigned at_write)
+{
+    struct moving m;
+    struct quarantined range;
+    moving_begin(&m, PLAIN, false, 0);
+    struct rig *rig = m.rig;
+    rig->answer = refuse_seventh;
+    live_line(&m.live, "device", "x", 7);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    rig_stop(rig);
+    moving_to(&m, 1, "");
+    moving_start(&m, 0);
+    bool died = moving_dies(&m, at_write, 600);
+    moving_start(&m, 1); /* the lists are those of its first root */
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_int_equal(rig_summary(rig).sessions_away, 0);
+    moving_lines(&m, "shutdown", 8);
+    live_close(&m.live);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_true(quarantine_at(rig->engine, 0, &range));
+    assert_string_equal(range.path, RIG_ID);
+    assert_int_equal(quarantine_release(rig->engine, &range, false), GPUFL_OK);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    char *got = rig_stored(rig, RIG_ID, "device");
+    assert_null(strstr(got, "\"n\":7}"));
+    assert_non_null(strstr(got, "\"n\":8}"));
+    free(got);
+    rig->root = m.root[0];
+    rig_delete(rig);
+    dirs_remove(m.root[1]);
+    return died;
+}
+
+static void ranges_in_quarantine_move_with_their_session(void **state)
+{
+    (void)state;
+    unsigned at_write = 1;
+    do {
+        print_message("dies at write %u\n", at_write);
+    } while (moving_quarantined_case(at_write++));
+}
+
 static void moving_at_random(struct moving *m, unsigned *root)
 {
     static const char *const group[] = {"", "group"};
@@ -256,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             moves_and_deaths_at_any_time_lose_nothing_and_send_nothing_twice),
+        cmocka_unit_test(ranges_in_quarantine_move_with_their_session),
         cmocka_unit_test(whenever_the_process_dies_a_moved_session_goes_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,38 @@ static bool moved_copy_stream(const struct stream *from, struct session *to, boo
     return moved_copy_offer(from, st);
 }
 
+static bool moved_has_range(const struct root *root,
+                            const struct record_quarantine *range)
+{
+    bool has = false;
+    for (size_t i = 0; !has && i < root->quarantines; i++) {
+        const struct record_quarantine *known = &root->quarantine[i];
+        has = known->stream == range->stream && known->file == range->file &&
+              known->begin == range->begin;
+    }
+    return has;
+}
+
+/* Ranges in quarantine, unless the stream has gone on since, when they may have been
+ * released. */
+static bool moved_copy_ranges(const struct stream *from, struct session *to, bool *any)
+{
+    struct stream *st = session_stream(to, stream_channel(from));
+    const struct root *before = from->session->root;
+    bool copied = st != NULL;
+    for (size_t i = 0; copied && i < before->quarantines; i++) {
+        struct record_quarantine range = before->quarantine[i];
+        bool mine = range.stream == from->id && !position_is_behind(from, st);
+        range.stream = st->id;
+        if (mine && !moved_has_range(to->root, &range)) {
+            copied = registry_quarantine(to->root, &range);
+            to->quarantined += copied;
+            *any = true;
+        }
+    }
+    return copied;
+}
+
 /* A journal that ends here knows the directory, but no session that was begun. */
 static bool moved_copy_session(const struct session *from, struct session *to)
 {
@@ -98,7 +130,9 @@ static bool moved_copy(const struct session *from, struct session *to)
     bool any = to->moved_ticket == 0;
     bool copied = !any || moved_copy_session(from, to);
     for (unsigned i = 0; copied && i < from->streams; i++) {
-        copied = from->stream[i]->id == 0 || moved_copy_stream(from->stream[i], to, &any);
+        copied =
+            from->stream[i]->id == 0 || (moved_copy_stream(from->stream[i], to, &any) &&
+                                         moved_copy_ranges(from->stream[i], to, &any));
     }
     if (copied && any && from->state == SESSION_DONE) {
         copied = record_append_done(journal, to->path,
@@ -154,7 +188,7 @@ static bool moved_finish(struct session *from, struct session *to)
 }
 
 /* One that is complete stays so in its journal. \return what is to be copied from \p
- * path, NULL = nothing, or a range of it lies in quarantine. */
+ * path, NULL = nothing. */
 static struct session *moved_source(struct root *root, const char *path)
 {
     struct parked_session *parked = parked_find(&root->parked, path);
@@ -165,7 +199,7 @@ static struct session *moved_source(struct root *root, const char *path)
         session->state = SESSION_DONE;
         session->outcome = session->outcome_before;
     }
-    return session && session->quarantined == 0 ? session : NULL;
+    return session;
 }
 
 enum moved_root moved_follow_root(struct session *session, struct root *from,
