@@ -19,8 +19,9 @@
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
 #define ASK_AGAIN_MS      200u
-#define OTHERS_WAIT_MS    5000u /* for sessions of others of which nothing comes */
-#define SILENT_HOLDER_MS  5000u /* how long one that shows no progress is waited for */
+#define OTHERS_WAIT_MS    5000u  /* for sessions of others of which nothing comes */
+#define SILENT_HOLDER_MS  5000u  /* how long one that shows no progress is waited for */
+#define ROOM_WAIT_MS      30000u /* for room that it does not get; it looks every 10 s */
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
 __attribute__((weak)) bool gpufl_is_disabled(void);
@@ -61,6 +62,13 @@ static void tell_progress(struct upload *u, bool last)
     u->options.progress(u->options.progress_arg, &progress);
 }
 
+/* What the other uploader has no room for. */
+struct upload_room {
+    struct holder_room is;
+    unsigned waits;    /* so many, … */
+    uint64_t since_ms; /* … since then */
+};
+
 static void close_upload_engine(struct upload *u)
 {
     engine_close(u->engine);
@@ -75,12 +83,23 @@ static gpufl_status upload_is_elsewhere(struct upload *u)
     return upload_result_elsewhere(u->result, &left);
 }
 
+/* \return true if it has had no room for so long that it will not get any. */
+static bool upload_waits_for_room(struct upload_room *room, uint64_t now_ms)
+{
+    if (room->is.waits == 0 || room->is.waits != room->waits) {
+        room->waits = room->is.waits;
+        room->since_ms = now_ms;
+    }
+    return room->waits && now_ms - room->since_ms >= ROOM_WAIT_MS;
+}
+
 /* The other uploader may be one that ends, of another rank: then this one has its turn.
  * \return GPUFL_OK with u->engine to go on with, or without when all is sent. */
 static gpufl_status wait_for_other(struct upload *u, char why[512])
 {
     gpufl_status status = GPUFL_BUSY;
     struct holder_origin origin = {.same = false};
+    struct upload_room room = {.waits = 0};
     unsigned most = (unsigned)u->options.max_retries;
     if (u->options.force) {
         return upload_result_say(u->result, GPUFL_BUSY,
@@ -96,7 +115,8 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
             break;
         }
         const struct progress_origin here = {u->backend.url, origin.database};
-        status = wait_for_holder(&sys_real, u->root, &u->selection, &here, turn_ms);
+        status =
+            wait_for_holder(&sys_real, u->root, &u->selection, &here, turn_ms, &room.is);
         if (status == GPUFL_OK && origin.same) {
             return upload_is_elsewhere(u);
         }
@@ -104,7 +124,8 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
             break;
         }
         now_ms = sys_real.now_ms();
-        if (status == GPUFL_BUSY && now_ms >= silent_ms) {
+        if ((status == GPUFL_BUSY && now_ms >= silent_ms) ||
+            upload_waits_for_room(&room, now_ms)) {
             break;
         }
         poll(NULL, 0, now_ms < turn_ms ? (int)(turn_ms - now_ms) : 0);
@@ -118,6 +139,9 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
     close_upload_engine(u);
     if (origin.over || holder_origin_unknown(u, &origin, why, &origin.status)) {
         return origin.status;
+    }
+    if (status == GPUFL_PARTIAL && room.is.waits) {
+        return upload_result_no_room(u->result, why, room.is.waits, room.is.owner);
     }
     struct upload_result_words words;
     u->over = status != GPUFL_BUSY;

@@ -154,6 +154,16 @@ static gpufl_status say_waiting(struct gpufl_upload_result *r,
     return upload_result_say(r, GPUFL_PARTIAL, "not everything was sent: %s", room);
 }
 
+gpufl_status upload_result_no_room(struct gpufl_upload_result *r, const char *why,
+                                   unsigned waits, uint32_t owner)
+{
+    char room[160];
+    room_words(
+        &(struct engine_summary){.directories_waiting = waits, .waiting_owner = owner},
+        room);
+    return upload_result_say(r, GPUFL_PARTIAL, "%s: %s", why, room);
+}
+
 /* Besides what else was not sent. */
 static void say_waiting_too(struct gpufl_upload_result *r, const struct engine_summary *s)
 {

@@ -53,4 +53,9 @@ gpufl_status upload_result_elsewhere(struct gpufl_upload_result *result,
 void upload_result_copy(const struct gpufl_upload_result *full,
                         struct gpufl_upload_result *result);
 
+/** Another uploader serves the directory, as \p why says, and has no room for so many
+ * directories of \p owner: more time does not help. \return GPUFL_PARTIAL. */
+gpufl_status upload_result_no_room(struct gpufl_upload_result *result, const char *why,
+                                   unsigned waits, uint32_t owner);
+
 #endif

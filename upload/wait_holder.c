@@ -2,6 +2,7 @@
 /* Compares the progress of another uploader with the directory as it was at the call. */
 #include "upload/wait_holder.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct target {
     char channel[LAYOUT_CHANNEL_MAX + 1];
     uint32_t file;
     uint64_t offset;
+    bool named; /* the holder knows it */
     bool reached;
 };
 
@@ -96,26 +98,54 @@ static void note_progress(void *arg, const struct progress_line *line)
     for (size_t i = 0; i < targets->count; i++) {
         struct target *t = &targets->target[i];
         if (strcmp(t->path, line->path) == 0 && strcmp(t->channel, line->channel) == 0) {
+            t->named = true;
             t->reached = line->file > t->file ||
                          (line->file == t->file && line->offset >= t->offset);
         }
     }
 }
 
+static bool target_is_left(const struct target *t)
+{
+    return !t->reached && (t->offset > 0 || t->file > 1);
+}
+
 static bool all_reached(const struct targets *targets)
 {
     for (size_t i = 0; i < targets->count; i++) {
-        const struct target *t = &targets->target[i];
-        if (!t->reached && (t->offset > 0 || t->file > 1)) {
+        if (target_is_left(&targets->target[i])) {
             return false;
         }
     }
     return true;
 }
 
+struct room_look {
+    int root;
+    const struct targets *targets;
+    struct holder_room *room;
+};
+
+/* A directory for which there is no room is not looked into: nothing is told of it. */
+static void note_room(void *arg, const struct progress_note *note)
+{
+    struct room_look *look = arg;
+    struct stat st;
+    for (size_t i = 0; note->waits && !look->room->waits && i < look->targets->count;
+         i++) {
+        const struct target *t = &look->targets->target[i];
+        if (target_is_left(t) && !t->named &&
+            fstatat(look->root, t->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_uid == note->owner) {
+            *look->room = (struct holder_room){note->waits, note->owner};
+        }
+    }
+}
+
 gpufl_status wait_for_holder(const struct sys *sys, int root,
                              const struct selection *selection,
-                             const struct progress_origin *origin, uint64_t deadline_ms)
+                             const struct progress_origin *origin, uint64_t deadline_ms,
+                             struct holder_room *room)
 {
     struct targets targets = {0};
     gpufl_status status = collect_targets(sys, root, selection, &targets);
@@ -129,6 +159,12 @@ gpufl_status wait_for_holder(const struct sys *sys, int root,
         } else {
             poll(NULL, 0, CHECK_PROGRESS_EVERY_MS);
         }
+    }
+    *room = (struct holder_room){0};
+    if (status == GPUFL_PARTIAL) {
+        progress_notes(
+            sys, root, note_room,
+            &(struct room_look){.root = root, .targets = &targets, .room = room});
     }
     free(targets.target);
     return status;

@@ -54,6 +54,25 @@ def an_agent_above_keeps_out_one_on_a_group(place):
         lib.same(backend, session)
 
 
+def an_upload_says_when_the_other_uploader_has_no_room_for_the_session(place):
+    """What an agent tells that already keeps all it may of this user: a longer limit does not help."""
+    lib.job(place, 0.2)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    state = place.logs / ".gpufl-agent"
+    state.mkdir(mode=0o755, exist_ok=True)
+    (state / "progress").write_text(f"gpufl-progress 1 pid={os.getpid()} program=gpufl-agent\n"
+                                    f"!waits {os.geteuid()} 3\n")
+    holder = os.open(place.logs, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    done = lib.upload(place, backend.url, "--timeout=1s")
+    os.close(holder)
+    equal(done.returncode, 1, "exit code")
+    message = done.result["message"]
+    check(f"there is no room for 3 more directories of user {os.geteuid()} (remove some that are complete" in message,
+          message)
+    check("longer" not in message and "gpufl-agent" in message, message)
+
+
 def both_in_one_agent_is_refused(place):
     group, _, _ = _group(place)
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -20,6 +20,8 @@ static uint64_t after_the_deadline(void)
     return 1000;
 }
 
+static struct holder_room room;
+
 /* \p progress NULL: there is no file. */
 static gpufl_status wait_at(const char *path, const char *progress)
 {
@@ -34,7 +36,7 @@ static gpufl_status wait_at(const char *path, const char *progress)
     }
     sys.now_ms = after_the_deadline;
     assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
-    gpufl_status status = wait_for_holder(&sys, root, &selection, NULL, 10);
+    gpufl_status status = wait_for_holder(&sys, root, &selection, NULL, 10, &room);
     select_free(&selection);
     close(root);
     return status;
@@ -67,6 +69,37 @@ static void what_is_settled_is_compared_channel_by_channel(void **state)
         gpufl_status status = wait_at(root, row[i].progress);
         if (status != row[i].status) {
             fail_msg("row %zu: %d", i, (int)status);
+        }
+        live_close(&s);
+        dirs_remove(root);
+    }
+}
+
+/* What a longer wait cannot change is told. */
+static void a_session_for_which_the_holder_has_no_room_is_noticed(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t other; /* not of the session's user, but of the user after so many */
+        const char *rest;
+        unsigned waits;
+    } row[] = {
+        {0, "", 3},
+        {1, "", 0},
+        {0, ID " device 1 1 1 1\n", 0}, /* it is known there */
+        {0, ID " device 9 9 1 1\n", 0}, /* it is sent */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        char text[200];
+        struct live_session s;
+        live_open(&s, root, ID);
+        live_line(&s, "device", "x", 1);
+        snprintf(text, sizeof text, HEADER "!waits %u 3\n%s", geteuid() + row[i].other,
+                 row[i].rest);
+        (void)wait_at(root, text);
+        if (room.waits != row[i].waits || (room.waits && room.owner != geteuid())) {
+            fail_msg("row %zu: %u of %u", i, room.waits, room.owner);
         }
         live_close(&s);
         dirs_remove(root);
@@ -154,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
+        cmocka_unit_test(a_session_for_which_the_holder_has_no_room_is_noticed),
         cmocka_unit_test(progress_of_another_backend_or_database_is_not_believed),
         cmocka_unit_test(progress_that_another_user_wrote_is_not_believed),
         cmocka_unit_test(a_11_session_that_rotated_cannot_be_waited_for),
