@@ -43,7 +43,9 @@ static void respond_ready(struct text *out, const struct listen_state *state)
         snprintf(body, sizeof body, "%s\n", state->figures->not_ready);
         respond_plain(out, "503 Service Unavailable", body);
     } else {
-        respond_plain(out, "200 OK", "ready\n");
+        const char *waits = state->figures->waits;
+        snprintf(body, sizeof body, "ready\n%s%s", waits, *waits ? "\n" : "");
+        respond_plain(out, "200 OK", body);
     }
 }
 

@@ -16,6 +16,7 @@
 struct listen_figures {
     struct text metrics; /**< Prometheus text format */
     char not_ready[512]; /**< why not, "" = ready */
+    char waits[160];     /**< while it is ready: what waits for a person, or "" */
 };
 
 /** What an answer depends on. */

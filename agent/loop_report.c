@@ -10,22 +10,34 @@
 
 #define STATUS_MS 10000u
 
-static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
+static void say_why_not_ready(const struct loop *loop, const struct engine_summary *s,
+                              char *out, size_t size)
 {
-    struct engine_summary s;
-    engine_summary(loop->engine, &s);
-    const char *what = s.hold == HOLD_AUTH      ? ""
-                       : s.hold == HOLD_SERVER  ? "the backend sends invalid answers"
-                       : s.hold == HOLD_QUOTA   ? "the workspace is full"
-                       : s.hold == HOLD_JOURNAL ? "the state directory cannot be written"
-                                                : NULL;
+    const char *what = s->hold == HOLD_AUTH      ? ""
+                       : s->hold == HOLD_SERVER  ? "the backend sends invalid answers"
+                       : s->hold == HOLD_QUOTA   ? "the workspace is full"
+                       : s->hold == HOLD_JOURNAL ? "the state directory cannot be written"
+                                                 : NULL;
     out[0] = '\0';
     if (what) {
-        snprintf(out, size, "%s%s%s", what, *what ? ": " : "", s.last_problem);
+        snprintf(out, size, "%s%s%s", what, *what ? ": " : "", s->last_problem);
     } else if (loop->refused_why[0]) {
         snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
-    } else if (s.roots_away) {
-        snprintf(out, size, "a folder is away: %.450s", s.away);
+    } else if (s->roots_away) {
+        snprintf(out, size, "a folder is away: %.450s", s->away);
+    }
+}
+
+/* Others are served all the same, and anybody can make very many directories: the agent
+ * stays ready. */
+static void say_what_waits(const struct engine_summary *s, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (s->directories_waiting) {
+        snprintf(out, size, "%u %s: there is no room for more of user %u",
+                 s->directories_waiting,
+                 plural(s->directories_waiting, "directory waits", "directories wait"),
+                 s->waiting_owner);
     }
 }
 
@@ -40,21 +52,28 @@ void loop_report_figures(struct loop *loop)
                                   .watch_incomplete =
                                       loop->watch && watch_incomplete(loop->watch)};
     metrics_write(loop->engine, &agent, &figures->metrics);
-    say_why_not_ready(loop, figures->not_ready, sizeof figures->not_ready);
+    struct engine_summary s;
+    engine_summary(loop->engine, &s);
+    say_why_not_ready(loop, &s, figures->not_ready, sizeof figures->not_ready);
+    say_what_waits(&s, figures->waits, sizeof figures->waits);
     listener_filled(loop->listener);
 }
 
 static void make_status(const struct loop *loop, char *out, size_t size)
 {
     struct backlog b;
-    char not_ready[300];
+    struct engine_summary s;
+    char why[300];
     engine_backlog(loop->engine, &b);
-    say_why_not_ready(loop, not_ready, sizeof not_ready);
+    engine_summary(loop->engine, &s);
+    say_why_not_ready(loop, &s, why, sizeof why);
+    if (!why[0]) {
+        say_what_waits(&s, why, sizeof why);
+    }
     snprintf(out, size,
              "%u %s live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
              b.live, plural(b.live, "session", "sessions"), b.ended + b.parked_session,
-             b.blocked, (double)b.bytes / (1 << 20), b.oldest_s, not_ready[0] ? "; " : "",
-             not_ready);
+             b.blocked, (double)b.bytes / (1 << 20), b.oldest_s, why[0] ? "; " : "", why);
 }
 
 void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)

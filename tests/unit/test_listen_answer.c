@@ -64,6 +64,18 @@ static void each_state_has_its_answer(void **state)
     text_fini(&figures.metrics);
 }
 
+/* Of one user, by whom nobody else is kept waiting. */
+static void what_waits_for_room_is_told_while_the_agent_is_ready(void **state)
+{
+    (void)state;
+    struct listen_figures some = {.waits = "3 directories wait"};
+    struct listen_state now = {&some, true, 0};
+    assert_answer(LISTEN_READYZ, &now, "200 OK", "ready\n3 directories wait\n");
+    snprintf(some.not_ready, sizeof some.not_ready, "the workspace is full");
+    assert_answer(LISTEN_READYZ, &now, "503 Service Unavailable",
+                  "the workspace is full\n");
+}
+
 static void metrics_that_found_no_memory_are_an_error(void **state)
 {
     (void)state;
@@ -87,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_has_its_answer),
+        cmocka_unit_test(what_waits_for_room_is_told_while_the_agent_is_ready),
         cmocka_unit_test(metrics_that_found_no_memory_are_an_error),
         cmocka_unit_test(a_405_names_the_method_that_works),
     };
