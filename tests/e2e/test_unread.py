@@ -187,6 +187,30 @@ def a_compressed_file_that_could_not_be_read_is_read_again(place):
         equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
+def a_compressed_active_file_is_not_damaged_while_the_disk_cannot_read_it(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    writer = _session(place)
+    for _ in range(600):
+        writer.line("device", pad=os.urandom(60).hex())
+    writer.end()
+    plain, failing = writer.active("device"), place.path / "failing"
+    packed = writer.dir / "device.log.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    check(packed.stat().st_size > 32768, "the error comes in the middle")
+    plain.unlink()
+    failing.touch()
+    env = {"LD_PRELOAD": str(lib.BUILD / "tests/fake/read_error.so"), "FAKE_READ_ERROR": str(failing)}
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms", env=env)
+        until(lambda: "session.held" in agent.log.read_text(), "held")
+        failing.unlink()
+        until(lambda: _completes(sink), "it is read again", 100)
+        equal(_missing(sink, writer), 0, "all is sent")
+        log = agent.log.read_text()
+        check("a file cannot be read" in log and "damaged" not in log, log)
+
+
 def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):
     writer = _session(place)
     for i in range(200):

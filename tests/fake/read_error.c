@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded: a disk that cannot read compressed active files beyond the first 16 KiB. */
+/* Preloaded: a disk that cannot read compressed active files beyond the first 16 KiB,
+ * while the file $FAKE_READ_ERROR exists, if that is set. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -11,12 +13,13 @@
 
 static int is_failing(int fd)
 {
+    const char *while_there = getenv("FAKE_READ_ERROR");
     static const char end[] = ".log.gz";
     char link[64];
     char path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path);
-    return n > (ssize_t)sizeof end &&
+    return (!while_there || access(while_there, F_OK) == 0) && n > (ssize_t)sizeof end &&
            memcmp(path + n - (sizeof end - 1), end, sizeof end - 1) == 0;
 }
 

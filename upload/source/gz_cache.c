@@ -165,18 +165,21 @@ static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_
         }
         rc = gz_inflate(p);
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
-            status = GPUFL_ERR_IO; /* what was decoded cannot be believed */
+            status = GPUFL_ERR_FORMAT; /* what was decoded cannot be believed */
             break;
         }
     }
     p->in -= p->z.avail_in;
     p->z.avail_in = 0;
-    *len = status == GPUFL_OK && n >= 0 ? cap - p->z.avail_out : 0;
+    *len = status == GPUFL_OK && !d->failed ? cap - p->z.avail_out : 0;
     p->out += cap - p->z.avail_out;
     d->decoded += cap - p->z.avail_out;
     d->cut = n == 0 && !p->between;
-    return status != GPUFL_OK || n < 0 || d->cut || p->idle > IDLE_MAX ? GPUFL_ERR_FORMAT
-                                                                       : GPUFL_OK;
+    if (d->failed) { /* also if that was where another member may begin */
+        return GPUFL_ERR_IO;
+    }
+    return status != GPUFL_OK || d->cut || p->idle > IDLE_MAX ? GPUFL_ERR_FORMAT
+                                                              : GPUFL_OK;
 }
 
 static gpufl_status gz_decode_at(struct gz_decoder *d, uint64_t offset, char *buf,
@@ -184,7 +187,7 @@ static gpufl_status gz_decode_at(struct gz_decoder *d, uint64_t offset, char *bu
 {
     unsigned char skipped[CHUNK_BYTES];
     gpufl_status status =
-        gz_go_back(d, offset) ? GPUFL_OK : GPUFL_ERR_FORMAT; /* out of memory */
+        gz_go_back(d, offset) ? GPUFL_OK : GPUFL_ERR_IO; /* out of memory */
     size_t got = 1;
     uint64_t left;
     while (status == GPUFL_OK && got && (left = offset - d->point[d->now].out) > 0) {
@@ -247,7 +250,7 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     if (cache->plain) {
         ssize_t n = file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
         *len = n > 0 ? (size_t)n : 0;
-        return n < 0 ? GPUFL_ERR_FORMAT : GPUFL_OK;
+        return n < 0 ? GPUFL_ERR_IO : GPUFL_OK;
     }
     gpufl_status status = gz_decode_at(d, offset, buf, cap, len);
     cache->decoded += d->decoded;

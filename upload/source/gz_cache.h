@@ -35,7 +35,7 @@ struct gz_cache {
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
  * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken, cut off
  * or goes on for more than 128 KiB without holding anything (*len is what there is
- * before), GPUFL_ERR_IO.
+ * before), GPUFL_ERR_IO when it could not be read, which may pass.
  */
 GPUFL_MUST gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset,
                                       char *buf, size_t cap, size_t *len);

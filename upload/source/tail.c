@@ -215,7 +215,7 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     struct gz_cache once = {0};
     struct gz_cache *cache = w->cache ? w->cache : &once;
     gpufl_status status = gz_cache_read(cache, fd, w->offset, buf, cap, &out->len);
-    if (cache->plain) {
+    if (cache->plain && status == GPUFL_OK) {
         out->len = 0;
         status = GPUFL_ERR_FORMAT;
     }
