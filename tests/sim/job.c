@@ -112,6 +112,7 @@ static void append_lines(struct job *job, int channel, const struct text *lines)
     kernel.self = 0;
     look_at_files(job, channel);
     st->last_bytes = kept == lines->len ? kept : 0;
+    job->newest_deleted = job->newest_deleted && kept < lines->len;
     if (kept < lines->len) {
         history_say("job %d: %s: cannot write all", job->pid,
                     channel_name((enum channel)channel));
@@ -248,10 +249,17 @@ void job_kill(struct job *job)
     if (!job->over) {
         history_say("job %d is gone", job->pid);
         end_halves(job, true);
-        job->harm |= was_rotating(job) ? JOB_ROTATED : 0;
+        job->harm |= (was_rotating(job) ? JOB_ROTATED : 0) |
+                     (job->newest_deleted ? JOB_LOST_FILES : 0);
     }
     kernel_kill(job->pid);
     job->over = true;
+}
+
+void job_newest_deleted(struct job *job)
+{
+    job->newest_deleted = true;
+    job->harm |= job->over && !job->shut_down ? JOB_LOST_FILES : 0;
 }
 
 void job_was_cut(struct job *job, const struct inode *file)

@@ -44,6 +44,8 @@ struct job {
     struct old_client old;
     struct inode *inode; /**< its directory */
     uint64_t half_until_ms;
+    bool
+        newest_deleted; /**< its newest sealed file was, before it told that it has one */
     struct job_stream stream[JOB_CHANNELS];
 };
 
@@ -59,6 +61,8 @@ void job_tick(struct job *job);
 /** Writes the last lines and ends. */
 void job_end(struct job *job);
 void job_kill(struct job *job);
+/** Its newest sealed file was deleted. */
+void job_newest_deleted(struct job *job);
 /** Its \p file was cut: what follows is appended there. */
 void job_was_cut(struct job *job, const struct inode *file);
 void job_fini(struct job *job);

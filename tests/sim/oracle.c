@@ -106,6 +106,13 @@ static bool may_come_twice(const struct world *world, const struct job *job)
     return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING;
 }
 
+/* The checksum of a compressed file stands at its end: what a power failure has damaged
+ * in the middle is sent up to where that shows. */
+static bool may_be_garbled(const struct job *job)
+{
+    return job->harm & JOB_LOST_FILES || (job->harm & JOB_LOST_POWER && job->old.packs);
+}
+
 static void judge_stream(struct world *world, const struct job *job, int channel,
                          struct comparison_of *c)
 {
@@ -117,7 +124,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
     compare_texts(c, lines, stored);
     history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
                 c->stored, c->missing, c->twice, c->foreign);
-    if (c->foreign && !(job->harm & JOB_LOST_FILES)) {
+    if (c->foreign && !may_be_garbled(job)) {
         history_fail("foreign", "%.8s %s: %s", job->dir.id, name, c->first);
     } else if (c->twice && !may_come_twice(world, job)) {
         history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,
@@ -127,9 +134,14 @@ static void judge_stream(struct world *world, const struct job *job, int channel
     free(stored);
 }
 
-static bool is_excused(const struct world *world, const struct job *job)
+static bool may_miss(const struct world *world, const struct job *job)
 {
-    return job->harm || is_by_journal(world, job) ||
+    /* The name of its directory, and of others in it, decide what an existing client's
+     * session is. */
+    unsigned of_old = job->old.layout ? JOB_MOVED | JOB_HAS_OTHERS : 0;
+    return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_LOST_SEALED | JOB_HAS_COPY |
+                        of_old) ||
+           is_by_journal(world, job) ||
            (world->server.went_back && world->plan.deletes != DELETE_NEVER);
 }
 
@@ -137,15 +149,14 @@ static bool is_excused(const struct world *world, const struct job *job)
  * was put into quarantine is forgotten with the journal, if the progress file is left. */
 static bool may_lack(const struct world *world, const struct job *job, int state)
 {
-    return job->harm &
-               (JOB_LOST_POWER | JOB_LOST_FILES | JOB_LOST_SEALED | JOB_HAS_COPY) ||
+    return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
            (state == 1 && is_by_journal(world, job));
 }
 
 static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
 {
-    return job->harm & (JOB_HAS_COPY | JOB_LOST_FILES | JOB_LOST_POWER) ||
-           (state == 1 && is_by_journal(world, job)) || job->old.layout;
+    return job->harm & JOB_HAS_COPY || (state == 1 && is_by_journal(world, job)) ||
+           job->old.layout;
 }
 
 /* A line that a killed writer did not finish is kept back. */
@@ -164,7 +175,8 @@ static bool is_torn(const struct job *job)
 static bool may_stay_open(const struct world *world, const struct job *job)
 {
     bool lockless = world->plan.far || job->old.layout == OLD_SHIFTING;
-    return is_excused(world, job) || is_torn(job) || (lockless && !job->shut_down) ||
+    return may_miss(world, job) || job->harm & JOB_HAS_OTHERS || is_torn(job) ||
+           (lockless && !job->shut_down) ||
            world->server.kind == SERVER_NOTHING; /* what comes again opens it */
 }
 
@@ -181,6 +193,7 @@ static const char *unstored_line(const struct inode *file, const char *stored,
         }
         *len = (size_t)(newline - line) + 1;
         bool whole = *len > 2 && line[0] == '{' && newline[-1] == '}' &&
+                     !memmem(line + 1, *len - 1, "{", 1) && /* behind half a line */
                      memmem(line, *len, field, strlen(field));
         if (whole && !find_line(stored, line, *len)) {
             return line;
@@ -213,12 +226,21 @@ static void judge_disk(struct world *world, const struct job *job, int channel)
     free(stored);
 }
 
+static void say_files(const struct job *job)
+{
+    for (unsigned i = 0; i < job->inode->names; i++) {
+        history_say("%.8s has %s, %llu bytes", job->dir.id, job->inode->name[i].name,
+                    (unsigned long long)job->inode->name[i].inode->size);
+    }
+}
+
 static void judge_job(struct world *world, const struct job *job)
 {
     static const char *const states[] = {"open", "complete", "verified", "ended"};
     int state = server_state(&world->server, job->dir.id);
     unsigned missing = 0;
     char first[160] = "";
+    say_files(job);
     for (int c = 0; c < JOB_CHANNELS; c++) {
         struct comparison_of found;
         judge_stream(world, job, c, &found);
@@ -236,7 +258,7 @@ static void judge_job(struct world *world, const struct job *job)
     if (missing && says_all && !may_lack(world, job, state)) {
         history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,
                      missing, first);
-    } else if (missing && !is_excused(world, job)) {
+    } else if (missing && !may_miss(world, job)) {
         history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (!says_all && !may_stay_open(world, job)) {
         history_fail("not complete", "%.8s is %s", job->dir.id, states[state]);

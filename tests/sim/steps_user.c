@@ -58,6 +58,14 @@ static bool is_followed(const struct job *job, const char *name)
            inode_look(job->inode, active);
 }
 
+static bool is_newest(const struct job *job, const char *name)
+{
+    struct layout_name is = layout_parse(name);
+    char next[LAYOUT_PATH_MAX];
+    layout_numbered(next, is.channel, is.number + 1, false);
+    return !inode_look(job->inode, next);
+}
+
 static void damage_file(struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
@@ -70,6 +78,9 @@ static void damage_file(struct job *job, const struct step *step)
                      : JOB_LOST_FILES;
     history_say("%s of %.8s", name, job->dir.id);
     if (step->kind == STEP_DELETE_FILE) {
+        if (is_newest(job, name)) {
+            job_newest_deleted(job);
+        }
         inode_unlink(job->inode, name);
     } else {
         inode_resize(file, file->size ? step->b % file->size : 0);
