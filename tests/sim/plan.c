@@ -42,7 +42,6 @@ static void make_world(struct plan_world *world)
     };
     world->far = world->own_state && pick(3) == 0;
     world->old = pick(4) ? OLD_NONE : pick(2) ? OLD_WINDOWS : OLD_SHIFTING;
-    world->old = OLD_NONE; /* until what seeds have found with them is looked into */
 }
 
 static enum step_kind one_kind(const bool on[FEATURES])
