@@ -148,6 +148,31 @@ static void another_file_of_its_name_is_sent(void **state)
     rig_delete(rig);
 }
 
+/* What was given up was the rest of the first one. */
+static void a_third_file_of_its_name_is_held(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        char path[600];
+        struct rig *rig = rig_with_scope_gone(&s);
+        snprintf(path, sizeof path, "%s/scope.log", s.dir);
+        for (int file = 2; file <= 3; file++) {
+            (void)unlink(path);
+            for (int i = 1; i <= 3 * file; i++) {
+                live_line(&s, "scope", i == 1 ? "job_start" : "other", 10 * file + i);
+            }
+            if (restart) {
+                again(rig);
+            }
+            rig_run(rig, 120000, false);
+            assert_int_equal(lines_of(rig, "scope"), 9);
+            assert_int_equal(rig_summary(rig).sessions_blocked, file == 3);
+        }
+        rig_delete(rig);
+    }
+}
+
 /* It may be the one that was sent, cut short. */
 static void a_shorter_file_of_its_name_is_held(void **state)
 {
@@ -225,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_file_of_a_later_number_is_sent),
         cmocka_unit_test(growth_of_another_channel_is_sent),
         cmocka_unit_test(another_file_of_its_name_is_sent),
+        cmocka_unit_test(a_third_file_of_its_name_is_held),
         cmocka_unit_test(a_shorter_file_of_its_name_is_held),
         cmocka_unit_test(what_cannot_be_read_is_no_growth),
         cmocka_unit_test(what_cannot_be_read_may_change_and_go_and_come),
