@@ -11,7 +11,7 @@ import sys
 import lib
 from lib import check, equal, until
 from sink import Sink
-from writers import Live, Shifting
+from writers import Live, Shifting, Windows
 
 AGENT, OTHER, VICTIM = 65532, 12345, 12346  # none is root, or an account of a service
 ROOT = os.geteuid() == 0
@@ -316,6 +316,24 @@ def root_s_upload_waits_while_it_compares_another_user_s_session(place):
     writer.end()
     done = service.upload(0, "--state-dir", journal, env=_SlowReads(place).env)
     equal((done.returncode, service.backend.complete(writer.id)), (0, True), f"{done.result} {done.stderr}")
+
+
+def root_s_upload_waits_while_it_salvages_another_user_s_session(place):
+    """Publishing what a killed writer has left takes longer than sessions of others are waited for of which nothing
+    comes."""
+    if not ROOT or lib.SANITIZER:
+        lib.skip("needs root, to be several users, and no runtime that wants to be loaded first")
+    service = _Service(place)
+    writer = Windows(service.logs)
+    writer.line("device", times=40000)
+    writer.die()
+    for path in (writer.dir, writer.tmp, *writer.tmp.iterdir(), writer.dir / ".gpufl-session.lock"):
+        os.chown(path, VICTIM, VICTIM)
+    check((writer.tmp / "device.log").stat().st_size > 3 << 20, "it takes several turns")
+    env = {**_SlowReads(place).env, "FAKE_SLOW_READS": "1"}
+    done = service.upload(0, "--state-dir", place.path / "journal", env=env)
+    equal((done.returncode, service.backend.complete(writer.id)), (0, True), f"{done.result} {done.stderr}")
+    check(not writer.tmp.exists(), "all is published")
 
 
 PLANTS = {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: while the file $FAKE_SLOW_SYNC exists, a sync takes five seconds, as on a
- * disk that is about to fail; and while $FAKE_SLOW_READ does, a large read takes one. */
+ * disk that is about to fail; and while $FAKE_SLOW_READ does, a large read takes one, or
+ * one of 30,000 bytes a tenth if $FAKE_SLOW_READS is set. */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LARGE_BYTES 200000
+#define SOME_BYTES  30000
 
 static int slow(int fd, const char *name)
 {
@@ -33,8 +36,9 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
     ssize_t (*real)(int, void *, size_t, off_t) =
         (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
     ssize_t n = real(fd, data, size, offset);
-    if (n >= LARGE_BYTES && flag && access(flag, F_OK) == 0) {
-        sleep(1);
+    bool many = getenv("FAKE_SLOW_READS") != NULL;
+    if (n >= (many ? SOME_BYTES : LARGE_BYTES) && flag && access(flag, F_OK) == 0) {
+        usleep(many ? 100000 : 1000000);
     }
     return n;
 }

@@ -49,6 +49,7 @@ static void a_child_forked_meanwhile_does_not_keep_the_lock(void **state)
     assert_int_equal(mkdirat(session, LAYOUT_TMP_DIR, 0700), 0);
     assert_int_equal(pipe(ends), 0);
     size_t budget = 1;
+    uint64_t there = 0;
     bool lists_many = true;
     struct salvage_place place = {.sys = &sys,
                                   .log = &quiet,
@@ -57,6 +58,7 @@ static void a_child_forked_meanwhile_does_not_keep_the_lock(void **state)
                                   .id = RIG_ID,
                                   .readings = salvage_readings_new(),
                                   .budget = &budget,
+                                  .there = &there,
                                   .lists_many = &lists_many};
     (void)salvage_step(&place);
     assert_true(child > 0);

@@ -35,6 +35,7 @@ struct stand {
     struct log quiet;
     struct salvage_place place;
     size_t budget;
+    uint64_t there;
     bool lists_many;
     unsigned mores;
 };
@@ -106,6 +107,7 @@ static void stand_open(struct stand *s)
                                       .id = RIG_ID,
                                       .readings = salvage_readings_new(),
                                       .budget = &s->budget,
+                                      .there = &s->there,
                                       .lists_many = &s->lists_many};
 }
 

@@ -19,6 +19,10 @@
  */
 #define SESSION_SILENCE_MS 30000u
 
+/** So many bytes of its files count for each that they take on disk: they, or the file
+ * system, may be compressed. */
+#define SESSION_COMPARED_FOR_EACH_BYTE 32u
+
 #define SESSION_OWNER_UNKNOWN DIRECTORY_USER_UNKNOWN
 /** Nobody's uid. */
 #define SESSION_OWNER_NONE UINT32_MAX
@@ -107,6 +111,7 @@ struct session {
     bool ends_in_flight;  /**< the ends of its streams are being asked for */
     bool in_completing;   /**< in the engine's list of them */
     bool in_cursor;       /**< the upload cursor names it */
+    bool salvage_noted;   /**< what is in its `.tmp` counts in compare_left */
     bool directory_noted; /**< the journal has `directory` */
     uint64_t
         moved_ticket; /**< of what was copied from another root's journal; 0 = none */
@@ -148,7 +153,8 @@ struct session {
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
     uint64_t later_at_ms;    /**< when `later` is over */
     uint64_t seen_bytes;
-    uint64_t compare_left; /**< bytes of which it counts if they are compared */
+    uint64_t compare_left; /**< bytes of which it counts if they are compared, or read of
+                              `.tmp` */
     const char *id;        /**< last component of path */
     char path[];           /**< below the root */
 };

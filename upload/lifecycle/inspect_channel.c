@@ -9,9 +9,6 @@
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
-/* Its files, or the file system, may be compressed. */
-#define COMPARED_FOR_EACH_BYTE 32u
-
 /* Its writer has not made the next file, which was waited for. */
 static bool inspect_is_between_files(const struct stream *st)
 {
@@ -137,7 +134,7 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     }
     st->layout = (uint8_t)(1 + session->layout);
     if (!session->last_growth_ms) { /* at its first inspection */
-        session->compare_left += COMPARED_FOR_EACH_BYTE * seen->disk_bytes;
+        session->compare_left += SESSION_COMPARED_FOR_EACH_BYTE * seen->disk_bytes;
     }
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     st->told_active = seen->told_active; /* its lock file may have come since */

@@ -10,9 +10,22 @@ void session_salvage_stop(struct session *session)
     session->readings = NULL;
 }
 
+/* What a salvage reads is progress, too, up to what was there when it began: the files
+ * may be compressed, and each is read a few times. */
+static void session_salvage_note(struct session *session, uint64_t there, uint64_t read)
+{
+    if (there && !session->salvage_noted) {
+        session->salvage_noted = true;
+        session->compare_left += SESSION_COMPARED_FOR_EACH_BYTE * there;
+    }
+    session_note_compared(session, read);
+}
+
 static enum salvage_result session_salvage_run(struct session *session)
 {
     struct root *root = session->root;
+    size_t before = root->engine->salvage_left;
+    uint64_t there = 0;
     session->readings = session->readings ? session->readings : salvage_readings_new();
     const struct salvage_place place = {.sys = root->engine->config.sys,
                                         .log = root->engine->config.log,
@@ -21,9 +34,11 @@ static enum salvage_result session_salvage_run(struct session *session)
                                         .id = session->id,
                                         .readings = session->readings,
                                         .budget = &root->engine->salvage_left,
+                                        .there = &there,
                                         .lists_many = &root->engine->salvage_lists_many};
     enum salvage_result result =
         session->readings ? salvage_step(&place) : SALVAGE_FAILED;
+    session_salvage_note(session, there, before - root->engine->salvage_left);
     if (result != SALVAGE_STEP && result != SALVAGE_MORE) {
         session_salvage_stop(session);
     }

@@ -144,6 +144,7 @@ static enum salvage_result salvage_list(struct salvage *s)
     if (!salvage_stock_take(&s->stock, s->dirs.tmp)) {
         return SALVAGE_FAILED;
     }
+    *s->place->there = s->stock.disk_bytes;
     *s->place->lists_many = many && s->stock.files <= SALVAGE_NAMES_FEW;
     return s->stock.foreign    ? SALVAGE_FOREIGN
            : !s->stock.crowded ? SALVAGE_STEP

@@ -53,6 +53,7 @@ static bool add_tmp_file(struct salvage_stock *stock, int tmp, const char *name)
     bool session = strcmp(name, LAYOUT_LOCK) == 0 || strcmp(name, LAYOUT_MANIFEST) == 0;
     bool ours = st.st_uid == stock->owner || st.st_uid == geteuid();
     stock->foreign = stock->foreign || session || !ours;
+    stock->disk_bytes += (uint64_t)st.st_blocks * 512;
     struct tmp_file *file = &more[stock->files++];
     *file = (struct tmp_file){.kind = TMP_UNKNOWN, .empty = st.st_size == 0};
     size_t len = strnlen(name, sizeof file->name - 1);

@@ -36,6 +36,7 @@ struct salvage_stock {
     bool foreign; /**< one belongs to somebody else, or to a session of its own */
     bool crowded; /**< there are more than `limit`, which were not looked at */
     size_t limit;
+    uint64_t disk_bytes; /**< that they take on disk */
 };
 
 /** Lists \p tmp, an open `.tmp` directory. \return false when that fails. */

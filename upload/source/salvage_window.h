@@ -32,6 +32,7 @@ struct salvage_place {
     const char *id;
     struct salvage_readings *readings;
     size_t *budget;   /**< bytes that may be read for now */
+    uint64_t *there;  /**< becomes what `.tmp` takes on disk, once it was listed */
     bool *lists_many; /**< whether a long `.tmp` may be listed for now: one may */
 };
 
