@@ -12,7 +12,7 @@
 #include "backend/store/store_streams.h"
 #include "base/text.h"
 
-#define RIG_STREAMS_MAX 64
+#define RIG_STREAMS_MAX 256
 
 /** A part that is stored. */
 struct rig_part {

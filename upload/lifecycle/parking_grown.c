@@ -96,17 +96,17 @@ static bool parking_is_of_old(const struct root *root, const struct parked_sessi
         const struct record_end *end = &stream[i].end;
         bool claimed = end->at.offset || end->at.file > 1;
         if (claimed && end->epoch != origin->epoch) {
-            return root->engine->completing_count < CLAIMED_AT_ONCE;
+            return true;
         }
     }
     return false;
 }
 
-bool parking_reopen_grown(struct root *root, struct parked_session *s)
+/* Opens it if it has grown, or is \p old. */
+static bool parking_reopen_if(struct root *root, struct parked_session *s, bool old)
 {
     const struct parked_session before = *s;
     bool grew = s->wanted && growth_of(root, -1, s);
-    bool old = s->wanted && parking_is_of_old(root, s);
     if (grew || old || s->replaced || s->rewritten != before.rewritten ||
         returned_may_come(root, s)) {
         enum parking_look look = parking_look_inside(root, s, &before);
@@ -135,6 +135,15 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     return session != NULL;
 }
 
+bool parking_reopen_grown(struct root *root, struct parked_session *s)
+{
+    if (s->wanted && root->epoch == root->engine->origin.epoch &&
+        parking_is_of_old(root, s)) {
+        root->epoch = root->epoch_asks = 0; /* a listing may find very many of these */
+    }
+    return parking_reopen_if(root, s, false);
+}
+
 bool parking_is_to_be_asked(const struct root *root)
 {
     const struct origin *origin = &root->engine->origin;
@@ -153,7 +162,7 @@ static void parking_reopen_old(void *arg, struct path_node *node)
     struct parking_walk *walk = arg;
     struct parked_session *s = parked_of(node);
     if (walk->opened < walk->room && s->complete && s->wanted &&
-        parking_is_of_old(walk->root, s) && parking_reopen_grown(walk->root, s)) {
+        parking_is_of_old(walk->root, s) && parking_reopen_if(walk->root, s, true)) {
         walk->opened++;
     }
 }
