@@ -292,7 +292,7 @@ sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the f
 	@$(SIM_BIN) --twice 1..50
 
 MUTANTS ?= # MUTANTS='name name': only these
-MUTANT_SEEDS ?= 1000
+MUTANT_SEEDS ?= 2000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
 sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl

@@ -14,8 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MUTANTS = [
     ("an_away_root_keeps_the_loop_awake", "upload/engine/next_wait.c",
      "st->offer || root->away ||", "st->offer ||"),
-    ("a_bare_claim_is_believed", "upload/lifecycle/completion.c",
-     "status == 409 && (session->claim || engine->origin.positions)", "status == 409 && session->claim"),
+    ("a_refused_claim_is_only_repeated", "upload/lifecycle/completion.c",
+     "completion_contested(session, reply, now_ms);", "completion_failed(session, reply, now_ms);"),
     ("a_part_is_stored_wherever_it_begins", "backend/store/store_schema.h",
      "WHERE file = ?3 AND offset = ?4 AND lines = ?5 AND crc = ?6 AND expired = 0", "WHERE expired = 0",
      "backend/store/store_statement.c"),
