@@ -271,9 +271,46 @@ static void a_window_without_payload_is_passed_over_only_with_its_own_id(void **
     }
 }
 
+static void windows_remove(const struct windows *w, const char *name)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static unsigned said_grown;
+
+static void count_grown(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    said_grown += strstr(line, "session.grew") != NULL;
+}
+
+/* By another uploader, which left its windows where they were. */
+static void what_another_has_uploaded_does_not_grow_every_minute(void **state)
+{
+    (void)state;
+    static const struct log counts = {.level = LOG_AT_INFO, .write = count_grown};
+    struct windows w;
+    windows_open(&w);
+    dirs_append(w.dir, LAYOUT_UPLOADED, "");
+    w.rig->config.log = &counts;
+    said_grown = 0;
+    rig_start(w.rig);
+    rig_run(w.rig, 600000, false);
+    assert_int_equal(rig_count(w.rig, TRANSPORT_BATCH), 0);
+    assert_int_equal(said_grown, 0);
+    windows_remove(&w, LAYOUT_UPLOADED);
+    rig_run(w.rig, 600000, false);
+    assert_int_equal(rig_count(w.rig, TRANSPORT_BATCH), 2);
+    rig_delete(w.rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_another_has_uploaded_does_not_grow_every_minute),
         cmocka_unit_test(a_delivered_window_leaves_its_id_and_is_deleted),
         cmocka_unit_test(an_id_that_was_left_before_a_crash_is_enough),
         cmocka_unit_test(a_window_whose_id_cannot_be_left_stays),

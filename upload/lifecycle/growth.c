@@ -126,6 +126,25 @@ static bool growth_was_given_up(const struct growth_channel *c)
            !c->later && !tail_has_more(c->root->engine->config.sys, &where);
 }
 
+static bool growth_has(const struct growth_channel *c, const char *name)
+{
+    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", c->path, name);
+    return faccessat(c->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* \return true if another uploader has reported the session, a part of whose windows the
+ * channel has: as at its inspection, they count as sent. */
+static bool growth_is_anothers(const struct growth_channel *c,
+                               const struct parked_session *s)
+{
+    char sidecar[LAYOUT_PATH_MAX];
+    layout_sidecar(sidecar, c->name, 1);
+    return s->streams == 0 && !c->root->engine->config.force &&
+           !c->root->origin.now.moved && !c->root->origin_moves &&
+           growth_has(c, sidecar) && growth_has(c, LAYOUT_UPLOADED);
+}
+
 /* \return true if its disk lost what was delivered of the channel, and nothing is new.
  * Where a person gave up the rest, the file may be an earlier one. */
 static bool growth_was_cut(const struct growth_channel *c)
@@ -203,7 +222,9 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, stream, i);
         uint64_t more = growth_of_channel(&channel[i]);
-        more = more && growth_was_given_up(&channel[i]) ? 0 : more;
+        bool counts = more && !growth_was_given_up(&channel[i]) &&
+                      !growth_is_anothers(&channel[i], s);
+        more = counts ? more : 0;
         unsent = unsent || (more && !(first && growth_was_cut(&channel[i])));
         bytes += more;
         growth_look_at_seal(&channel[i]);
