@@ -52,16 +52,33 @@ static const char *concern_id(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static uint32_t concern_group_hash(const struct status_concern *in, const char *path)
+{
+    char group[JOURNAL_PATH_MAX];
+    snprintf(group, sizeof group, "%.*s", (int)strcspn(path, "/"), path);
+    return hash_text(in->journal->seed, group);
+}
+
+/* Anybody can make very many of one id: those that are no rivals are not found by it. */
+static bool concern_add_id(struct status_concern *in, const char *path, bool rival)
+{
+    return lookup_add(&in->ids,
+                      hash_text(in->journal->seed, rival ? concern_id(path) : path));
+}
+
 bool status_concern_open(struct status_concern *in)
 {
+    bool root = geteuid() == 0;
     bool ok = true;
     for (size_t i = 0; ok && i < in->journal->sessions; i++) {
-        const char *id = concern_id(in->journal->session[i].done.path);
-        ok = lookup_add(&in->ids, hash_text(in->journal->seed, id));
+        const struct journal_read_session *known = &in->journal->session[i];
+        ok = concern_add_id(in, known->done.path, known->is_done);
     }
     for (size_t i = 0; ok && i < in->sessions->count; i++) {
-        const char *id = in->sessions->session[i].id;
-        ok = lookup_add(&in->ids, hash_text(in->journal->seed, id));
+        const struct selected *listed = &in->sessions->session[i];
+        ok = concern_add_id(in, listed->path, listed->own_user && !root) &&
+             lookup_add(&in->paths, hash_text(in->journal->seed, listed->path)) &&
+             lookup_add(&in->groups, concern_group_hash(in, listed->path));
     }
     return ok;
 }
@@ -69,6 +86,8 @@ bool status_concern_open(struct status_concern *in)
 void status_concern_close(struct status_concern *in)
 {
     lookup_close(&in->ids);
+    lookup_close(&in->paths);
+    lookup_close(&in->groups);
 }
 
 /* Whether number \p at of in->ids has the id of \p session, and was sent or is ours. */
@@ -78,7 +97,7 @@ static bool concern_is_rival(const struct status_concern *in, size_t at,
     size_t listed = at - in->journal->sessions;
     if (at >= in->journal->sessions) {
         const struct selected *other = &in->sessions->session[listed];
-        return geteuid() != 0 && other->own_user && strcmp(other->id, session->id) == 0;
+        return other->own_user && strcmp(other->id, session->id) == 0 && geteuid() != 0;
     }
     const struct journal_read_session *known = &in->journal->session[at];
     const char *path = known->done.path;
@@ -111,15 +130,30 @@ static bool concern_is_session(int root, const struct selected *session)
                                              &scan) != GPUFL_ERR_NOT_FOUND;
 }
 
+/* Others can have very many listed, and many of them named. */
+static const struct selected *concern_listed(const struct status_concern *in,
+                                             const char *path)
+{
+    size_t at = lookup_first(&in->paths, hash_text(in->journal->seed, path));
+    while (at != LOOKUP_NONE && strcmp(in->sessions->session[at].path, path) != 0) {
+        at = lookup_next(&in->paths, at);
+    }
+    return at == LOOKUP_NONE ? NULL : &in->sessions->session[at];
+}
+
 bool status_concerns_path(const struct status_concern *in, const char *path)
 {
+    const struct selected *session = concern_listed(in, path);
     size_t len = strlen(path);
     bool group = false;
-    for (size_t i = 0; i < in->sessions->count; i++) {
-        const struct selected *session = &in->sessions->session[i];
+    if (session && concern_is_session(in->root, session)) {
+        return status_concerns(in, session);
+    }
+    size_t at = lookup_first(&in->groups, hash_text(in->journal->seed, path));
+    for (; at != LOOKUP_NONE; at = lookup_next(&in->groups, at)) {
+        session = &in->sessions->session[at];
         bool inside = strncmp(session->path, path, len) == 0 && session->path[len] == '/';
-        if ((strcmp(session->path, path) == 0 && concern_is_session(in->root, session)) ||
-            (inside && session->own_user)) {
+        if (inside && session->own_user) {
             return status_concerns(in, session);
         }
         group = group || inside;

@@ -13,10 +13,14 @@ struct status_concern {
     int root;
     const struct selection *sessions;
     const struct journal_read *journal;
-    struct lookup ids; /**< of the sessions of the journal, then of those listed */
+    struct lookup ids; /**< of the sessions of the journal, then of those listed: of those
+                          that may be rivals, of others the path */
+    struct lookup paths;  /**< of those listed */
+    struct lookup groups; /**< likewise; of one without a group, of its path */
 };
 
-/** Fills in \p ids, which is empty. \return false without memory. */
+/** Fills in \p ids, \p paths and \p groups, which are empty. \return false without
+ * memory. */
 bool status_concern_open(struct status_concern *in);
 
 void status_concern_close(struct status_concern *in);
