@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "upload/journal/lookup.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/tail_where.h"
@@ -30,6 +32,8 @@ struct target {
 struct targets {
     struct target *target;
     size_t count;
+    struct lookup by_path; /**< of these */
+    uint32_t seed;         /**< of the hashes: others choose the paths, but not this */
 };
 
 static uint64_t sealed_size(const struct sys *sys, int root, const char *path,
@@ -87,6 +91,9 @@ static gpufl_status collect_targets(const struct sys *sys, int root,
             }
             out->target[out->count++] =
                 target_of(sys, root, s->path, scan.layout, &scan.channel[c]);
+            if (!lookup_add(&out->by_path, hash_text(out->seed, s->path))) {
+                return GPUFL_ERR_NOMEM;
+            }
         }
     }
     return GPUFL_OK;
@@ -95,8 +102,9 @@ static gpufl_status collect_targets(const struct sys *sys, int root,
 static void note_progress(void *arg, const struct progress_line *line)
 {
     struct targets *targets = arg;
-    for (size_t i = 0; i < targets->count; i++) {
-        struct target *t = &targets->target[i];
+    size_t at = lookup_first(&targets->by_path, hash_text(targets->seed, line->path));
+    for (; at != LOOKUP_NONE; at = lookup_next(&targets->by_path, at)) {
+        struct target *t = &targets->target[at];
         if (strcmp(t->path, line->path) == 0 && strcmp(t->channel, line->channel) == 0) {
             t->named = true;
             t->reached = line->file > t->file ||
@@ -148,6 +156,7 @@ gpufl_status wait_for_holder(const struct sys *sys, int root,
                              struct holder_room *room)
 {
     struct targets targets = {0};
+    sys->random(&targets.seed, sizeof targets.seed);
     gpufl_status status = collect_targets(sys, root, selection, &targets);
     while (status == GPUFL_OK) {
         if (progress_read(sys, root, origin, note_progress, &targets) != GPUFL_OK) {
@@ -166,6 +175,7 @@ gpufl_status wait_for_holder(const struct sys *sys, int root,
             sys, root, note_room,
             &(struct room_look){.root = root, .targets = &targets, .room = room});
     }
+    lookup_close(&targets.by_path);
     free(targets.target);
     return status;
 }
