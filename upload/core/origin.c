@@ -68,6 +68,18 @@ void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_
                             BACKOFF_CAP_MS, retry_after_ms);
 }
 
+void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
+                           uint64_t now_ms)
+{
+    origin_failed(origin, reply->retry_after_ms, now_ms);
+    if (origin->failures == 1) {
+        log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
+                 reply->status, reply->error);
+    }
+    trouble_say(origin->trouble, reply->status ? "the backend answered %d%s" : "%.0d%s",
+                reply->status, reply->status ? "" : reply->error);
+}
+
 static void say_hold(struct origin *origin, enum engine_hold hold, int status,
                      const char *reason)
 {
@@ -259,11 +271,5 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
         return;
     }
     origin->state = ORIGIN_UNASKED;
-    origin_failed(origin, reply->retry_after_ms, now_ms);
-    if (origin->failures == 1) {
-        log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
-                 reply->status, reply->error);
-    }
-    trouble_say(origin->trouble, reply->status ? "the backend answered %d%s" : "%.0d%s",
-                reply->status, reply->status ? "" : reply->error);
+    origin_failed_to_tell(origin, reply, now_ms);
 }

@@ -84,6 +84,10 @@ void origin_ok(struct origin *origin);
 /** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
 void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms);
 
+/** The same, of a question whose answer nothing else depends on; says so. */
+void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
+                           uint64_t now_ms);
+
 /** Notes that it answered \p status, which a person must act on; of a refused key, which
  * 401 and 403 mean, \p reason is what the backend says besides, "" = nothing. */
 void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms);

@@ -3,7 +3,6 @@
  * one than before, else by its first success. */
 #include "upload/core/origin_proof.h"
 
-#include "base/log.h"
 #include "upload/http/key_check.h"
 
 bool origin_takes(const struct origin *origin)
@@ -29,18 +28,6 @@ void origin_ask_proof(struct origin *origin, uint64_t now_ms)
     }
 }
 
-static void proof_failed(struct origin *origin, const struct transport_reply *reply,
-                         uint64_t now_ms)
-{
-    origin_failed(origin, reply->retry_after_ms, now_ms);
-    if (origin->failures == 1) {
-        log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
-                 reply->status, reply->error);
-    }
-    trouble_say(origin->trouble, reply->status ? "the backend answered %d%s" : "%.0d%s",
-                reply->status, reply->status ? "" : reply->error);
-}
-
 void origin_on_proof(struct origin *origin, const struct transport_reply *reply,
                      uint64_t now_ms)
 {
@@ -64,7 +51,7 @@ void origin_on_proof(struct origin *origin, const struct transport_reply *reply,
         origin_hold(origin, reply->status, "", now_ms);
         break;
     case KEY_LATER:
-        proof_failed(origin, reply, now_ms);
+        origin_failed_to_tell(origin, reply, now_ms);
         break;
     case KEY_MOVED:
     case KEY_NOWHERE:

@@ -343,11 +343,7 @@ static void seek_failed(struct session *session, const struct transport_reply *r
                             SEEK_CAP_MS, reply->retry_after_ms);
     if (reply->status == 0 || reply->status >= 500 || reply->status == 429) {
         counters_note_retry(&engine->counters, reply);
-        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
-        if (engine->origin.failures == 1) {
-            log_warn(engine->config.log, "origin.failing", "status=%d reason=\"%s\"",
-                     reply->status, reply->error);
-        }
+        origin_failed_to_tell(&engine->origin, reply, now_ms);
     } else if (reply->status == 401 || reply->status == 403 || reply->status < 400) {
         origin_refused(&engine->origin, reply, now_ms);
     }
