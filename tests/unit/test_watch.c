@@ -217,6 +217,20 @@ static void one_owner_has_a_share_of_the_watches(void **state)
     is_noticed(t, name);
 }
 
+/* Its path names another directory then, or none: that is not for the next listing. */
+static void a_root_that_is_renamed_is_told(void **state)
+{
+    struct watched *t = *state;
+    char to[512];
+    snprintf(to, sizeof to, "%s.renamed", t->root);
+    make(t, "s");
+    await(t, "s", HINT_CHANGED);
+    t->hints = 0;
+    assert_int_equal(rename(t->root, to), 0);
+    await(t, "", HINT_CHANGED);
+    assert_int_equal(rename(to, t->root), 0);
+}
+
 /* Else a root that is not watched again would keep the loop going. */
 static void assert_not_hung(uint64_t began_ms)
 {
@@ -314,6 +328,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(
             sessions_in_a_renamed_group_are_watched_by_their_new_names, begin, end),
+        cmocka_unit_test_setup_teardown(a_root_that_is_renamed_is_told, begin, end),
         cmocka_unit_test_setup_teardown(
             a_root_in_which_very_much_happens_is_watched_again, begin, end),
         cmocka_unit_test_setup_teardown(
