@@ -259,7 +259,9 @@ void job_kill(struct job *job)
 void job_newest_deleted(struct job *job)
 {
     job->newest_deleted = true;
-    job->harm |= job->over && !job->shut_down ? JOB_LOST_FILES : 0;
+    /* Another host has another boot: to its uploader, the writer tells nothing. */
+    bool untold = kernel.far || (job->over && !job->shut_down);
+    job->harm |= untold ? JOB_LOST_FILES : 0;
 }
 
 void job_was_cut(struct job *job, const struct inode *file)
