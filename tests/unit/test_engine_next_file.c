@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "schema/layout.h"
+#include "tests/support/ended_sessions.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/session.h"
+#include "upload/core/stream.h"
 #include "upload/engine/resolve.h"
 
 #define NEVER_MS (24u * 3600u * 1000u)
@@ -290,9 +293,42 @@ static void what_a_rotation_left_that_came_no_further_changes_nothing(void **sta
     rig_delete(rig);
 }
 
+/* They cost their owner a name each. */
+static void thousands_of_empty_files_are_passed_in_several_turns(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_rotate(&s, "device", 1);
+    for (unsigned i = 2; i <= 3000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "device.%u.log", i);
+        dirs_append(s.dir, name, "");
+    }
+    rig_start(rig);
+    unsigned passed = 1;
+    unsigned most = 0;
+    for (unsigned i = 0; i < 5000 && passed < 3000; i++) {
+        unsigned loops = rig->loops;
+        rig_run(rig, 1, false);
+        const struct session *session = session_find(ended_root(rig), RIG_ID);
+        unsigned now = session && session->streams ? session->stream[0]->file : 1;
+        unsigned a_turn = (now - passed) / (rig->loops - loops);
+        most = a_turn > most ? a_turn : most;
+        passed = now;
+    }
+    assert_in_range(passed, 2999, 3001);
+    assert_in_range(most, 1, 500);
+    live_close(&s);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(thousands_of_empty_files_are_passed_in_several_turns),
         cmocka_unit_test(the_upload_ends_soon_and_says_why_it_is_not_complete),
         cmocka_unit_test(a_next_file_that_comes_at_once_is_sent_too),
         cmocka_unit_test(a_next_file_that_comes_late_is_seen),

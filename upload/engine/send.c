@@ -12,9 +12,11 @@
 #include "upload/lifecycle/end_seek.h"
 
 #define ENOUGH_FRAME_BYTES (64u << 10)
-#define COMPLETING_ENOUGH  64u
-#define COMPLETING_MAX     1024u
-#define SMALL_ENOUGH       32u
+/* What a step takes that sends nothing: somebody may have made very many empty files. */
+#define STEP_BYTES        8192u
+#define COMPLETING_ENOUGH 64u
+#define COMPLETING_MAX    1024u
+#define SMALL_ENOUGH      32u
 /* One request in so many is for the backlog, however many live streams wait. */
 #define BACKLOG_SHARE 8u
 
@@ -91,6 +93,7 @@ static enum made send_make_one(struct stream *st)
     enum made made;
     do {
         made = send_step(st);
+        engine->made_bytes += made == MADE_STEP ? STEP_BYTES : 0;
     } while (made == MADE_STEP && !send_made_enough(engine));
     if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
