@@ -341,5 +341,29 @@ def what_a_job_wrote_is_missed_whenever_the_agent_looks(place):
             agent.wait()
 
 
+def what_was_compressed_of_a_deleted_file_is_not_the_next_one(place):
+    """Its writer had restored the name, sealed it, and was killed while it sealed the next one."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    flags = ("--delete-acked=acknowledged",)
+    agent = lib.agent(place, backend.url, *flags)
+    writer = writers.Live(place.logs)
+    active, first = writer.active("device"), writer.dir / "device.1.log"
+    active.with_name("device.log.gz").write_bytes(gzip.compress(active.read_bytes()))
+    writer.rotate("device")
+    writer.line("device")
+    until(lambda: backend.export(writer.id, "device") == writer.written["device"], "both files are sent")
+    (writer.dir / ".gpufl-next.device.3").touch()
+    active.rename(writer.dir / "device.2.log")
+    writer.die()
+    until(lambda: not first.exists(), "what was delivered is deleted")
+    agent.terminate()
+    agent.wait(40 * lib.SLOW)
+    agent = lib.agent(place, backend.url, "--exit-when-drained", *flags)
+    agent.wait(40 * lib.SLOW)
+    equal(backend.export(writer.id, "device"), writer.written["device"], "each line once")
+    said = place.run("gpufl", "status", place.logs)
+    check("device.log.gz" in said.stdout and said.returncode == 1, said.stdout)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

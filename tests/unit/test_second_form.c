@@ -357,6 +357,37 @@ static void a_copy_of_the_active_file_is_one_while_that_is_there(void **state)
     form_end(&f);
 }
 
+/* The writer was killed between the two renames of a rotation: what was compressed is of
+ * an earlier file, be it one that was delivered and deleted. */
+static void a_file_that_was_not_begun_was_not_compressed(void **state)
+{
+    (void)state;
+    struct form f;
+    struct scan scan;
+    form_begin(&f);
+    form_pack(&f, "device.log");
+    assert_int_equal(renameat(f.dir, "device.log", f.dir, "device.2.log"), 0);
+    int fd = openat(f.dir, "device.2.log", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    close(fd);
+    dirs_append(f.live.dir, "device.2.log", "{\"type\":\"x\",\"n\":\"second\"}\n");
+    for (int begun = 1; begun >= 0; begun--) {
+        if (!begun) {
+            dirs_append(f.live.dir, ".gpufl-next.device.3", "");
+        }
+        assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
+        const struct scan_channel *c = scan_find_channel(&scan, "device");
+        assert_int_equal(c->has_active_gz, begun);
+        assert_int_equal(scan.unread.names, !begun);
+        struct tail_where where = {
+            .root = f.fd, .path = ID, .channel = "device", .file = 3};
+        struct tail_chunk chunk;
+        char byte;
+        assert_int_equal(tail_read(&sys_real, &where, &byte, 1, &chunk),
+                         begun ? GPUFL_OK : GPUFL_ERR_NOT_FOUND);
+    }
+    form_end(&f);
+}
+
 /* \return how many steps it takes. */
 static unsigned form_steps(const struct form *f, struct second_known *known,
                            enum second_form *form)
@@ -456,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_size_counts_if_the_owner_told_it_on_this_boot),
         cmocka_unit_test(an_error_is_neither_and_is_forgotten),
         cmocka_unit_test(a_copy_of_the_active_file_is_one_while_that_is_there),
+        cmocka_unit_test(a_file_that_was_not_begun_was_not_compressed),
         cmocka_unit_test(what_takes_long_is_compared_in_steps_up_to_a_limit),
         cmocka_unit_test(what_changes_while_it_is_compared_is_compared_again),
         cmocka_unit_test(

@@ -8,14 +8,14 @@
 
 /* Only a seal makes the number that comes before, and the name goes as soon as the file
  * is begun. A lower number is of an earlier rotation, a higher one of a seal that failed.
- */
+ * What another tool has compressed is of a file that was begun, and so an earlier one. */
 uint32_t file_number_unbegun(const struct scan *scan, const char *channel)
 {
     enum channel index = channel_named(channel);
     const struct scan_channel *seen = scan_find_channel(scan, channel);
     uint32_t next = index != CHANNEL_COUNT ? scan->next[index] : 0;
     return seen && seen->highest + 1 == next && scan->layout == SESSION_LIVE &&
-                   !seen->has_active && !seen->has_active_gz
+                   !seen->has_active
                ? next
                : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "schema/layout.h"
+#include "upload/source/file_number.h"
 
 /* The active file is all that its writer has written of it: what was cut off of a copy of
  * it is there. A living writer tells a size before it writes, and is asked again. */
@@ -28,8 +29,8 @@ static void scan_note_form(int dir, struct scan *scan, struct scan_channel *c,
                            enum second_form form, bool lives)
 {
     char name[LAYOUT_PATH_MAX];
-    bool active =
-        !c->has_active && (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE);
+    bool active = !c->has_active && !file_number_unbegun(scan, c->name) &&
+                  (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE);
     bool copy = form >= SECOND_FORM_COPY_ACTIVE ||
                 (form == SECOND_FORM_CUT_ACTIVE && scan_active_is_whole(dir, c, lives));
     if (!active && !copy) {

@@ -4,6 +4,7 @@
 #include "upload/source/tail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
 {
     struct file_known found = file_known_of(fd);
     struct tail_where in;
+    char next[LAYOUT_PATH_MAX];
     struct second_known none = {0};
     struct second_search *search = NULL;
     size_t budget = w->second ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
@@ -34,6 +36,11 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     int dir = tail_where_enter(sys, w, &in);
     if (dir < 0) {
         return 0;
+    }
+    layout_next(next, w->channel, w->file);
+    if (faccessat(dir, next, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        close(dir);
+        return ENOENT; /* the file was not begun: see file_number_unbegun() */
     }
     const struct second_place place = {.sys = sys,
                                        .dir = dir,
