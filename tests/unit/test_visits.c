@@ -8,7 +8,9 @@
 #include "tests/support/pick.h"
 #include "upload/source/visits.h"
 
-#define MANY (VISITS_STEP_NAMES + 1)
+#define MANY     (VISITS_STEP_NAMES + 1)
+#define USERS    4000u
+#define OF_FIRST 500u
 
 struct place {
     struct visits_node node;
@@ -42,6 +44,23 @@ static void owners_take_turns_whatever_they_have(void **state)
         assert_int_equal(take(&visits, 0), order[i]);
     }
     assert_int_equal(visits_ready_ms(&visits), UINT64_MAX);
+}
+
+/* The first of thousands has very many. */
+static void thousands_of_owners_have_a_turn_each(void **state)
+{
+    (void)state;
+    static struct visit_queue visits;
+    static struct place place[USERS + OF_FIRST];
+    for (unsigned i = 0; i < USERS + OF_FIRST; i++) {
+        place[i] = (struct place){.number = i + 1};
+        push(&visits, i < OF_FIRST ? 0 : 1000 + i, &place[i], 1);
+    }
+    assert_int_equal(take(&visits, 0), 1);
+    for (unsigned i = 0; i < USERS; i++) {
+        assert_int_equal(take(&visits, 0), OF_FIRST + i + 1);
+    }
+    assert_int_equal(take(&visits, 0), 2);
 }
 
 static void one_that_has_listed_many_names_waits_in_proportion(void **state)
@@ -101,7 +120,7 @@ static void a_run_that_ends_lists_each_directory_once_without_delay(void **state
  * one of each other owner; and none is taken twice or lost. */
 static void a_place_is_taken_once_after_at_most_one_of_each_other(uint64_t seed)
 {
-    enum { PLACES = 400, OWNERS = 12 };
+    enum { PLACES = 400, OTHERS = 12 };
     static struct place place[PLACES];
     struct visit_queue visits = {0};
     bool in[PLACES] = {0};
@@ -116,15 +135,15 @@ static void a_place_is_taken_once_after_at_most_one_of_each_other(uint64_t seed)
         now_ms += pick(20);
         if (!in[i]) {
             in[i] = true;
-            push(&visits, i ? 1 + i % OWNERS : 0, &place[i], i && pick(2) ? MANY : 1);
+            push(&visits, i ? 1 + i % OTHERS : 0, &place[i], i && pick(2) ? MANY : 1);
         }
         unsigned number = pick(2) ? take(&visits, now_ms) : 0;
         assert_true(!number || in[number - 1]);
         if (number) {
             in[number - 1] = false;
             waited = number == 1 ? 0 : waited + in[0];
-            assert_in_range(waited, 0, OWNERS);
-            visits_charge(&visits, 1 + number % OWNERS, (unsigned)pick(5000), now_ms);
+            assert_in_range(waited, 0, OTHERS);
+            visits_charge(&visits, 1 + number % OTHERS, (unsigned)pick(5000), now_ms);
         }
     }
     while (take(&visits, UINT64_MAX / 2)) {
@@ -148,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_take_turns_whatever_they_have),
+        cmocka_unit_test(thousands_of_owners_have_a_turn_each),
         cmocka_unit_test(one_that_has_listed_many_names_waits_in_proportion),
         cmocka_unit_test(one_that_is_begun_goes_on),
         cmocka_unit_test(a_run_that_ends_lists_each_directory_once_without_delay),

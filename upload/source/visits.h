@@ -13,8 +13,8 @@
 /** So many names of such directories a second are listed of one owner, in the long run.
  */
 #define VISITS_NAMES_PER_S 20000u
-/** With more owners than that at once, some share a turn. */
-#define VISITS_MAX 256u
+/** With more owners than that at once, some share a turn. As many as core/lanes.h has. */
+#define VISITS_MAX 4096u
 
 /** A directory that is to be inspected. */
 struct visits_node {
