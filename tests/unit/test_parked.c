@@ -16,6 +16,7 @@
 #include "tests/support/rig.h"
 #include "upload/core/parked.h"
 #include "upload/core/session.h"
+#include "upload/lifecycle/discovery.h"
 
 #define MANY      400
 #define VERY_MANY 100000
@@ -185,6 +186,36 @@ static void what_is_kept_of_it_is_enough_to_begin_again(void **state)
     rig_close(&rig);
 }
 
+/* New ones are read as soon as all names are known. */
+static void the_first_listing_does_not_look_at_very_many(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    char id[40];
+    char dir[700];
+    ended_id(7, id);
+    rig_open(&rig);
+    ended_make(rig.root, 0, MANY);
+    rig_start(&rig);
+    rig_run(&rig, DAY_MS, true);
+    rig_stop(&rig);
+    snprintf(dir, sizeof dir, "%s/%s", rig.root, id);
+    dirs_append(dir, "scope.log", "{\"type\":\"late\"}\n");
+    rig_start(&rig);
+    struct root *root = ended_root(&rig);
+    unsigned before = ended_requests(&rig, TRANSPORT_BATCH);
+    discovery_begin(root, rig_now_ms());
+    assert_false(root->inspects_complete);
+    while (!root->listed) {
+        discovery_step(root, rig_now_ms());
+    }
+    discovery_begin(root, rig_now_ms());
+    assert_true(root->listing && root->inspects_complete); /* at once */
+    rig_run(&rig, 5000, false);
+    assert_int_equal(ended_requests(&rig, TRANSPORT_BATCH), before + 1);
+    rig_close(&rig);
+}
+
 static struct parked_session *waits_as(struct parked *parked, unsigned n)
 {
     char path[16];
@@ -254,6 +285,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_its_turn_is_not_drained),
         cmocka_unit_test(a_complete_session_that_comes_back_is_not_sent_again),
         cmocka_unit_test(what_is_kept_of_it_is_enough_to_begin_again),
+        cmocka_unit_test(the_first_listing_does_not_look_at_very_many),
         cmocka_unit_test(those_that_stop_waiting_leave_the_order_of_the_others),
         cmocka_unit_test(to_stop_waiting_costs_no_more_than_to_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,7 +289,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         discovery_mark_due(root, now_ms);
         return;
     }
-    root->list_soon = false;
+    root->list_soon = parking_look_waits(root);
     root->listing = malloc(sizeof *root->listing);
     if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
                                       ".") != GPUFL_OK) {
@@ -300,7 +300,8 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     }
     root->only_sessions = root->listing != NULL;
     root->known_named = 0;
-    root->inspects_complete = now_ms >= root->complete_inspect_ms;
+    root->inspects_complete =
+        now_ms >= root->complete_inspect_ms && !parking_look_waits(root);
     if (root->inspects_complete) {
         root->complete_begun_ms = now_ms;
         root->complete_inspect_ms =

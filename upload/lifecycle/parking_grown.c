@@ -16,6 +16,7 @@
 #include "upload/source/directory_mark.h"
 
 #define CLAIMED_AT_ONCE 64u
+#define LOOKED_AT_FIRST 256u /* complete sessions at most, by the first listing */
 
 /* Journals of earlier versions do not say which directory it was. One that has not
  * changed since is taken for it: from then on, another user's is told from it. */
@@ -142,6 +143,12 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         root->epoch = root->epoch_asks = 0; /* a listing may find very many of these */
     }
     return parking_reopen_if(root, s, false);
+}
+
+bool parking_look_waits(const struct root *root)
+{
+    return !root->listed && !root->engine->config.once &&
+           root->parked.complete > LOOKED_AT_FIRST;
 }
 
 bool parking_is_to_be_asked(const struct root *root)

@@ -10,6 +10,11 @@
  * if it must wait. */
 bool parking_reopen_grown(struct root *root, struct parked_session *session);
 
+/** \return true if the listing that begins leaves the look at complete sessions to the
+ * next one: a service reads no new session before it has listed the root once, and that
+ * does not wait for a look at very many. */
+bool parking_look_waits(const struct root *root);
+
 /** Opens some complete sessions again, and looks at those that are open, if the backend
  * says that it may have lost some of them. To be called at each turn. */
 void parking_ask_again(struct root *root);
