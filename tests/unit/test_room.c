@@ -18,11 +18,12 @@
 #include "upload/core/registry.h"
 #include "upload/upload_result.h"
 
-#define MANY   1200u
-#define FEW    400u
-#define OTHER  12345u
-#define LIMIT  (128u << 10)
-#define DAY_MS (24ull * 3600 * 1000)
+#define MANY     1200u
+#define FEW      400u
+#define OTHER    12345u
+#define OF_OTHER " owner=12345"
+#define LIMIT    (128u << 10)
+#define DAY_MS   (24ull * 3600 * 1000)
 /* Of one owner alone: three quarters of three quarters. */
 #define OF_ONE (LIMIT / 16 * 9)
 
@@ -33,8 +34,9 @@ static void count_line(void *arg, enum log_level level, const char *line)
 {
     (void)arg;
     (void)level;
-    said += strstr(line, "owner.waits ") != NULL;
-    said_fits += strstr(line, "owner.fits ") != NULL;
+    bool other = strstr(line, OF_OTHER) != NULL;
+    said += other && strstr(line, "owner.waits ");
+    said_fits += other && strstr(line, "owner.fits ");
 }
 
 static const struct log counted = {.level = LOG_AT_DEBUG, .write = count_line};
