@@ -36,8 +36,8 @@ void position_apply(struct stream *st, const struct record_settled *settled)
         st->lost = true;
         st->gap = false;
         st->ended_file = settled->how == SETTLED_ENDED ? settled->file : st->ended_file;
-    } else if (st->ended_file == settled->file) {
-        st->ended_file = 0; /* it is there again, or another one is */
+    } else if (st->ended_file == settled->file && settled->lines) {
+        st->ended_file = 0; /* what is sent of that name is there again, or another one */
     }
 }
 
