@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         at += cut.bytes;
     }
-    progress_parse(text, size, false, check_line, NULL);
+    struct progress_line next = {0};
+    progress_parse(text, size, &next, check_line, NULL);
     check_note(text, size);
     char *name = strndup(text, size);
     if (name) {

@@ -33,20 +33,17 @@ static bool progress_is_path(const char *text)
     return layout_name_ok(group) && layout_name_ok(slash + 1);
 }
 
-/* What earlier versions do not tell. */
-static bool progress_parse_figures(const char *text, struct progress_line *out)
+/* Of the stream that the next line names. Later versions may tell more. */
+static bool progress_parse_figures(const char *line, struct progress_line *next)
 {
     int end = 0;
-    out->lines = out->refused_lines = 0;
-    out->losses = out->layout = out->marks = out->outcome = 0;
-    return !*text ||
-           (sscanf(text,
-                   " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
-                   "%n",
-                   &out->lines, &out->refused_lines, &out->losses, &out->layout,
-                   &out->marks, &out->outcome, &end) == 6 &&
-            !text[end] && out->marks <= UINT8_MAX &&
-            out->layout <= 1 + SESSION_SHIFTING && out->outcome <= SESSION_LACKS);
+    return sscanf(line,
+                  "!lines %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32
+                  " %" SCNu32 "%n",
+                  &next->lines, &next->refused_lines, &next->losses, &next->layout,
+                  &next->marks, &next->outcome, &end) == 6 &&
+           (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
+           next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
 }
 
 static bool progress_parse_line(const char *line, struct progress_line *out)
@@ -57,8 +54,8 @@ static bool progress_parse_line(const char *line, struct progress_line *out)
     if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
                channel, &out->file, &out->offset, &out->sequence, &out->kind,
                &end) != 6 ||
-        !progress_parse_figures(line + end, out) || strlen(path) >= sizeof out->path ||
-        !layout_channel_ok(channel) || out->file == 0 || out->kind > STREAM_VERBATIM) {
+        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
+        out->file == 0 || out->kind > STREAM_VERBATIM) {
         return false;
     }
     if (!progress_is_path(path)) {
@@ -69,24 +66,26 @@ static bool progress_parse_line(const char *line, struct progress_line *out)
     return true;
 }
 
-void progress_parse(const char *text, size_t len, bool complete,
+void progress_parse(const char *text, size_t len, struct progress_line *next,
                     void (*visit)(void *arg, const struct progress_line *line), void *arg)
 {
+    const struct progress_line untold = {.complete = next->complete};
     char line[PROGRESS_LINE_BYTES];
-    struct progress_line parsed = {.complete = complete};
     const char *at = text;
     while (at < text + len) {
         const char *end = memchr(at, '\n', (size_t)(text + len - at));
         if (!end) {
             return; /* incomplete */
         }
-        size_t n = (size_t)(end - at);
-        if (n < sizeof line) {
-            memcpy(line, at, n);
-            line[n] = '\0';
-            if (progress_parse_line(line, &parsed)) {
-                visit(arg, &parsed);
-            }
+        size_t n = (size_t)(end - at) < sizeof line ? (size_t)(end - at) : 0;
+        memcpy(line, at, n);
+        line[n] = '\0';
+        bool figures = progress_parse_figures(line, next);
+        if (!figures && progress_parse_line(line, next)) {
+            visit(arg, next);
+        }
+        if (!figures) {
+            *next = untold;
         }
         at = end + 1;
     }
@@ -154,25 +153,24 @@ static enum progress_match progress_match_head(const struct progress_head *head,
 /* Where the lines of a file go. */
 struct progress_reader {
     const struct progress_origin *origin;
-    bool complete;
+    struct progress_line next;
     void (*visit)(void *arg, const struct progress_line *line);
     void *arg;
 };
 
 /* Parses the whole lines in \p text. \return how many bytes they are; all, if it is full
  * and has none: no line is that long. */
-static size_t progress_part(const struct progress_reader *reader, const char *text,
-                            size_t len)
+static size_t progress_part(struct progress_reader *reader, const char *text, size_t len)
 {
     const char *last = memrchr(text, '\n', len);
     size_t whole = last ? (size_t)(last - text) + 1 : len == PROGRESS_PART ? len : 0;
-    progress_parse(text, whole, reader->complete, reader->visit, reader->arg);
+    progress_parse(text, whole, &reader->next, reader->visit, reader->arg);
     return whole;
 }
 
 /* \return GPUFL_ERR_NOT_FOUND if nothing in it counts. */
 static gpufl_status progress_read_open(const struct sys *sys, int fd,
-                                       const struct progress_reader *reader)
+                                       struct progress_reader *reader)
 {
     char *text = malloc(PROGRESS_PART + 1);
     size_t have = 0;
@@ -208,7 +206,7 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
     static const char *const path[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE};
     gpufl_status worst = GPUFL_OK;
     for (unsigned i = 0; i < 2; i++) {
-        const struct progress_reader reader = {origin, i == 1, visit, arg};
+        struct progress_reader reader = {origin, {.complete = i == 1}, visit, arg};
         int fd = progress_open(sys, root_fd, path[i]);
         gpufl_status status = fd >= 0           ? progress_read_open(sys, fd, &reader)
                               : errno == ENOENT ? GPUFL_ERR_NOT_FOUND

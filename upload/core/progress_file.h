@@ -10,11 +10,14 @@
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
- *     <session path> <channel> <file> <offset> <sequence> <kind> <lines> <refused lines>
- *         <losses> <layout> <marks> <outcome>
+ *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome>
+ *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
- * The last six are as in struct record_stream and struct record_session; earlier versions
- * leave them out.
+ * What `!lines` tells is about the stream in the line after it, as in struct
+ * record_stream and struct record_session. Earlier versions neither write nor read it.
+ * Programs linked with an older libgpufl-upload read the files of a newer agent: they
+ * skip lines that begin with `!` and that they do not know, but believe no line of a
+ * stream that has more than those six words. The first line may have more.
  */
 #ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
@@ -93,9 +96,10 @@ enum progress_match progress_compare_origin(const struct sys *sys, int root_fd,
 /** \return true if the holder keeps its journal in the directory \p state_fd. */
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd);
 
-/** Calls \p visit for each line of \p text, which is that of sessions that are
- * \p complete, or of others. Lines that cannot be read are skipped. */
-void progress_parse(const char *text, size_t len, bool complete,
+/** Calls \p visit for each line of a stream in \p text. Lines that cannot be read are
+ * skipped. \p next keeps what is told of the next line when a file is read in parts; all
+ * but `complete` is 0 at its beginning. */
+void progress_parse(const char *text, size_t len, struct progress_line *next,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 

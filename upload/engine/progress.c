@@ -52,9 +52,10 @@ static void progress_add_header(struct text *text, const struct root *root)
 static void progress_add_stream(struct text *text, const struct record_stream *at,
                                 const char *path, const char *channel, unsigned outcome)
 {
-    text_printf(text, "%s %s %u %" PRIu64 " %u %u %" PRIu64 " %" PRIu64 " %u %u %u %u\n",
-                path, channel, at->file, at->offset, at->sequence, at->kind, at->lines,
+    text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u\n", at->lines,
                 at->refused_lines, at->at.losses, at->layout, at->marks, outcome);
+    text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
+                at->sequence, at->kind);
 }
 
 static void progress_add_open(struct text *text, const struct root *root)
