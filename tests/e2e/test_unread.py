@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import sys
+import time
 
 import lib
 from lib import check, equal, until
@@ -135,6 +136,62 @@ def a_second_form_of_a_sealed_file_is_not_passed_over(place):
         (writer.dir / "device.1.log.gz").unlink()
         done = lib.upload(place, sink.url)
         equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+
+
+def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
+    """Of each name one form is read. What the other holds may be something else."""
+    for n, name in enumerate(("device.1.log", "device.log")):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Shifting(logs, compress=False)
+        writer.line("device")
+        writer.rotate("device")
+        writer.line("device")
+        writer.end()
+        second = writer.dir / f"{name}.gz"
+        second.write_bytes(gzip.compress(b'{"type":"kernel","n":"of the second form"}\n'))
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), f"{name} {done.stdout}")
+            check(f"{name}.gz" in done.result["message"], done.result)
+            status = json.loads(place.run("gpufl", "status", logs, "--json").stdout)["sessions"][0]
+            equal(status["not_read"], [{"reason": "layout", "files": 1, "example": f"{name}.gz"}], "status")
+            second.unlink()
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, _completes(sink)), (0, 1), f"once {name}.gz is gone: {done.stdout}")
+
+
+def a_compressed_copy_of_the_active_file_of_1_1_blocks_nothing(place):
+    writer = Shifting(place.logs, compress=False)
+    writer.line("device")
+    writer.end()
+    (writer.dir / "device.log.gz").write_bytes(gzip.compress(writer.active("device").read_bytes()))
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url, "--timeout=20")
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+
+
+def what_a_writer_of_1_1_may_be_compressing_is_said_once_it_is_quiet(place):
+    """It makes `device.1.log.gz` while `device.1.log` is there."""
+    writer = Shifting(place.logs, compress=False)
+    writer.line("device")
+    writer.rotate("device")
+    (writer.dir / "device.1.log.gz").write_bytes(gzip.compress((writer.dir / "device.1.log").read_bytes())[:20])
+    writer.end()
+
+    def run(age_s):
+        at = time.time() - age_s
+        for file in writer.dir.glob("*.log"):
+            os.utime(file, (at, at))
+        agent = lib.agent(place, sink.url, "--exit-when-drained", "--rescan-interval=100ms")
+        equal(agent.wait(30 * lib.SLOW), 1, "exit code")
+        equal(_completes(sink), 0, "not complete")
+        return agent.log.read_text()
+
+    with Sink(declare=True) as sink:
+        check("session.refused" not in run(-3600), "it is being written")
+        log = run(3600)
+        check('example="device.1.log.gz"' in log, log)
 
 
 def _cut_and_written_on(writer):

@@ -12,6 +12,8 @@
 #include "upload/lifecycle/session_salvage.h"
 #include "upload/source/named_session.h"
 
+#define COMPRESSES_FOR_S 10
+
 /* The layout in which something of the session was sent, or that a manifest told. */
 static enum session_layout inspect_settled_layout(const struct session *session,
                                                   enum session_layout otherwise)
@@ -46,12 +48,27 @@ static void inspect_say_unread(struct session *session, enum unread_reason reaso
                 group->example, unread_text(reason));
 }
 
-static void inspect_apply_unread(struct session *session, const struct unread *unread)
+/* A writer of 1.1 compresses a file that it has rotated while the plain one is there.
+ * What lies beside its files is said once nothing was written for a while. */
+static bool inspect_may_be_compressed(const struct session *session,
+                                      const struct scan *scan, enum unread_reason reason)
+{
+    const struct engine_config *config = &session->root->engine->config;
+    return scan->layout == SESSION_SHIFTING && !config->once &&
+           (reason == UNREAD_LAYOUT || reason == UNREAD_DAMAGED) &&
+           config->sys->wall_s() - scan->last_write_s < COMPRESSES_FOR_S;
+}
+
+static void inspect_apply_unread(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
+    const struct unread *unread = &scan->unread;
     bool given_up = unread->mark == session->unread_given_up;
     for (int i = 0; !given_up && i < UNREAD_REASONS_COUNT; i++) {
-        inspect_say_unread(session, (enum unread_reason)i, &unread->reason[i]);
+        enum unread_reason reason = (enum unread_reason)i;
+        if (!inspect_may_be_compressed(session, scan, reason)) {
+            inspect_say_unread(session, reason, &unread->reason[reason]);
+        }
     }
     if (unread->other.names && !session->other_said) {
         session->other_said = true;
@@ -162,7 +179,7 @@ void inspect_layout_apply(struct session *session, const struct scan *scan)
     session->live = session->live || scan->manifest_state == SCAN_MANIFEST_VALID;
     session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
     session->loss = scan->has_loss;
-    inspect_apply_unread(session, &scan->unread);
+    inspect_apply_unread(session, scan);
     session->root->change_stamp += !session->inspected; /* now it may be watched */
     session->inspected = true;
     if (session->layout != SESSION_LIVE && session->layout != scan->layout) {

@@ -63,18 +63,24 @@ static bool scan_has(const struct scanned_dir *dir, const char *file)
     return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The compressed form is read only where the plain one is not there; of a window, the
- * plain one where the compressed one is not. */
-static bool scan_is_second_form(const struct scanned_dir *dir,
-                                const struct layout_name *name)
+/* The compressed form is read only where the plain one is not there; of a window that was
+ * published, the plain one where the compressed one is not. Numbers of the layout of 1.1
+ * only rise: one that is still at its number was there when the other form was. */
+static bool scan_is_second_form(const struct scanned_dir *dir, const char *file,
+                                const struct layout_name *name, const struct stat *st)
 {
     char other[LAYOUT_PATH_MAX];
     char sidecar[LAYOUT_PATH_MAX];
+    struct stat now;
+    if (name->kind != LAYOUT_NUMBERED) {
+        return false;
+    }
     layout_numbered(other, name->channel, name->number, !name->gz);
     layout_sidecar(sidecar, name->channel, name->number);
-    return name->kind == LAYOUT_NUMBERED &&
-           (dir->live ? name->gz : !name->gz && scan_has(dir, sidecar)) &&
-           scan_has(dir, other);
+    bool published = !dir->live && scan_has(dir, sidecar);
+    return name->gz != published && scan_has(dir, other) &&
+           fstatat(dir->fd, file, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           now.st_ino == st->st_ino;
 }
 
 static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *dir,
@@ -95,7 +101,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
                    file);
         return GPUFL_OK;
     }
-    if (scan_is_second_form(dir, name)) {
+    if (scan_is_second_form(dir, file, name, &st)) {
         unread_add(&scan->unread, UNREAD_LAYOUT, file);
         return GPUFL_OK;
     }

@@ -52,11 +52,12 @@ bool scan_second_some(struct scan_second *second, const struct scan_second_of *o
                       size_t *budget)
 {
     struct scan *scan = of->scan;
-    for (; scan->layout == SESSION_LIVE && second->at < scan->channels; second->at++) {
+    for (; scan->layout != SESSION_WINDOWS && second->at < scan->channels; second->at++) {
         struct scan_channel *c = &scan->channel[second->at];
         enum channel index = channel_named(c->name);
         enum second_form form;
-        if (!c->has_active_gz || index == CHANNEL_COUNT) {
+        bool beside = c->has_active || scan->layout == SESSION_LIVE;
+        if (!c->has_active_gz || !beside || index == CHANNEL_COUNT) {
             continue;
         }
         const struct second_place place = {.sys = of->sys,
