@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/file.h"
 #include "tests/support/dirs.h"
 #include "upload/source/gz_file.h"
@@ -357,21 +358,31 @@ static void a_copy_of_the_active_file_is_one_while_that_is_there(void **state)
     form_end(&f);
 }
 
-/* The writer was killed between the two renames of a rotation: what was compressed is of
- * an earlier file, be it one that was delivered and deleted. */
-static void a_file_that_was_not_begun_was_not_compressed(void **state)
+/* What was compressed is of an earlier file then, be it one that was delivered and
+ * deleted: the writer was killed between the two renames of a rotation, or has told of
+ * nothing in the new file, which another tool has removed. */
+static void a_file_without_a_byte_was_not_compressed(void **state)
 {
     (void)state;
-    struct form f;
-    struct scan scan;
-    form_begin(&f);
-    form_pack(&f, "device.log");
-    assert_int_equal(renameat(f.dir, "device.log", f.dir, "device.2.log"), 0);
-    int fd = openat(f.dir, "device.2.log", O_WRONLY | O_TRUNC | O_CLOEXEC);
-    close(fd);
-    dirs_append(f.live.dir, "device.2.log", "{\"type\":\"x\",\"n\":\"second\"}\n");
-    for (int begun = 1; begun >= 0; begun--) {
-        if (!begun) {
+    const struct {
+        int number, bytes;
+        bool next;
+    } row[] = {{2, 90, true}, {2, 90, false}, {3, 0, false}, {3, 90, false}};
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        char boot_id[BOOT_ID_TEXT];
+        struct form f;
+        struct scan scan;
+        struct tail_chunk chunk;
+        char byte;
+        bool begun = row[i].bytes && row[i].number == 3;
+        form_begin(&f);
+        form_pack(&f, "device.log");
+        assert_int_equal(renameat(f.dir, "device.log", f.dir, "device.2.log"), 0);
+        close(openat(f.dir, "device.2.log", O_WRONLY | O_TRUNC | O_CLOEXEC));
+        dirs_append(f.live.dir, "device.2.log", "{\"type\":\"x\",\"n\":\"second\"}\n");
+        boot_id_get(boot_id);
+        form_tell(&f, boot_id, row[i].number, row[i].bytes);
+        if (row[i].next) {
             dirs_append(f.live.dir, ".gpufl-next.device.3", "");
         }
         assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
@@ -380,12 +391,10 @@ static void a_file_that_was_not_begun_was_not_compressed(void **state)
         assert_int_equal(scan.unread.names, !begun);
         struct tail_where where = {
             .root = f.fd, .path = ID, .channel = "device", .file = 3};
-        struct tail_chunk chunk;
-        char byte;
         assert_int_equal(tail_read(&sys_real, &where, &byte, 1, &chunk),
                          begun ? GPUFL_OK : GPUFL_ERR_NOT_FOUND);
+        form_end(&f);
     }
-    form_end(&f);
 }
 
 /* \return how many steps it takes. */
@@ -487,7 +496,7 @@ int main(void)
         cmocka_unit_test(a_size_counts_if_the_owner_told_it_on_this_boot),
         cmocka_unit_test(an_error_is_neither_and_is_forgotten),
         cmocka_unit_test(a_copy_of_the_active_file_is_one_while_that_is_there),
-        cmocka_unit_test(a_file_that_was_not_begun_was_not_compressed),
+        cmocka_unit_test(a_file_without_a_byte_was_not_compressed),
         cmocka_unit_test(what_takes_long_is_compared_in_steps_up_to_a_limit),
         cmocka_unit_test(what_changes_while_it_is_compared_is_compared_again),
         cmocka_unit_test(

@@ -8,7 +8,7 @@
 
 /* Only a seal makes the number that comes before, and the name goes as soon as the file
  * is begun. A lower number is of an earlier rotation, a higher one of a seal that failed.
- * What another tool has compressed is of a file that was begun, and so an earlier one. */
+ * A compressed file is of an earlier number: see told_is_earlier(). */
 uint32_t file_number_unbegun(const struct scan *scan, const char *channel)
 {
     enum channel index = channel_named(channel);

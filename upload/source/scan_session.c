@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "schema/layout.h"
-#include "upload/source/file_number.h"
+#include "upload/source/told.h"
 
 /* The active file is all that its writer has written of it: what was cut off of a copy of
  * it is there. A living writer tells a size before it writes, and is asked again. */
@@ -25,17 +25,19 @@ static bool scan_active_is_whole(int dir, const struct scan_channel *c, bool liv
            (lives || st.st_size >= c->told_bytes);
 }
 
-static void scan_note_form(int dir, struct scan *scan, struct scan_channel *c,
-                           enum second_form form, bool lives)
+static void scan_note_form(const struct scan_second_of *of, struct scan_channel *c,
+                           enum second_form form)
 {
     char name[LAYOUT_PATH_MAX];
-    bool active = !c->has_active && !file_number_unbegun(scan, c->name) &&
+    bool active = !c->has_active &&
+                  !told_is_earlier(of->sys, of->dir, c->name, c->highest + 1) &&
                   (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE);
-    bool copy = form >= SECOND_FORM_COPY_ACTIVE ||
-                (form == SECOND_FORM_CUT_ACTIVE && scan_active_is_whole(dir, c, lives));
+    bool copy =
+        form >= SECOND_FORM_COPY_ACTIVE ||
+        (form == SECOND_FORM_CUT_ACTIVE && scan_active_is_whole(of->dir, c, of->lives));
     if (!active && !copy) {
         layout_active(name, c->name, true);
-        unread_add(&scan->unread,
+        unread_add(&of->scan->unread,
                    form == SECOND_FORM_OTHER ? UNREAD_LAYOUT : UNREAD_DAMAGED, name);
     }
     c->has_active_gz = active || (!copy && c->has_active);
@@ -68,7 +70,7 @@ bool scan_second_some(struct scan_second *second, const struct scan_second_of *o
         if (second_form_step(&place, &second->search, budget, &form) == GPUFL_BUSY) {
             return false;
         }
-        scan_note_form(of->dir, scan, c, form, of->lives);
+        scan_note_form(of, c, form);
     }
     return true;
 }

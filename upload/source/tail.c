@@ -4,7 +4,6 @@
 #include "upload/source/tail.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
+#include "upload/source/told.h"
 
 /* The type of a channel's first record stands within them. */
 #define BEGIN_BYTES 512u
@@ -25,7 +25,6 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
 {
     struct file_known found = file_known_of(fd);
     struct tail_where in;
-    char next[LAYOUT_PATH_MAX];
     struct second_known none = {0};
     struct second_search *search = NULL;
     size_t budget = w->second ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
@@ -37,10 +36,9 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     if (dir < 0) {
         return 0;
     }
-    layout_next(next, w->channel, w->file);
-    if (faccessat(dir, next, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (w->offset == 0 && told_is_earlier(sys, dir, w->channel, w->file)) {
         close(dir);
-        return ENOENT; /* the file was not begun: see file_number_unbegun() */
+        return ENOENT;
     }
     const struct second_place place = {.sys = sys,
                                        .dir = dir,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the lock file of a session. One that others may have planted counts for nothing.
- */
+/* Reads the lock file of a session, and what a rotation leaves. What others may have
+ * planted counts for nothing. */
 #include "upload/source/told.h"
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 
 #include "base/boot_id.h"
 #include "base/file.h"
+#include "upload/source/gz_file.h"
 
 static bool told_may_tell(int dir, struct stat *lock)
 {
@@ -38,4 +39,37 @@ bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *n
     bool told = n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK;
     *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
     return told;
+}
+
+static bool told_has_not_begun(const struct sys *sys, int dir, const char *channel,
+                               uint32_t file)
+{
+    char next[LAYOUT_PATH_MAX];
+    struct active_files told;
+    enum channel c = channel_named(channel);
+    bool now = false;
+    layout_next(next, channel, file);
+    if (faccessat(dir, next, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        return true; /* the name goes as soon as the file is begun */
+    }
+    return c != CHANNEL_COUNT && told_read(sys, dir, &told, &now) && now &&
+           told.number[c] && told.bytes[c] >= 0 &&
+           (told.number[c] < file || (told.number[c] == file && told.bytes[c] == 0));
+}
+
+bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    if (!told_has_not_begun(sys, dir, channel, file)) {
+        return false;
+    }
+    layout_active(name, channel, true);
+    int fd = file_open(sys, dir, name);
+    bool yields = fd >= 0 && fstat(fd, &st) == 0 &&
+                  gz_file_says_bytes(sys, fd, (uint64_t)st.st_size) > 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return yields;
 }

@@ -15,4 +15,10 @@
  * way round. */
 bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now);
 
+/** \return true if `<channel>.log.gz` in the session's directory \p dir holds something,
+ * and cannot be the active file number \p file, the one after the newest sealed one: its
+ * writer has not begun that, or has told of nothing in it. It is of an earlier one, which
+ * may be deleted. */
+bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file);
+
 #endif
