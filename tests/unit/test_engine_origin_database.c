@@ -162,6 +162,48 @@ static void behind_another_url_it_begins_as_that_backend_says(void **state)
     rig_delete(rig);
 }
 
+/* The journal is lost, and the key is another one by now. */
+static void without_a_journal_the_progress_names_the_database(void **state)
+{
+    (void)state;
+    struct origin_identity other;
+    char command[1200];
+    origin_identity_make("https://a.example/api/v1", "another key", &other);
+    for (int i = 0; i < 4; i++) {
+        bool same = i % 2;
+        bool restart = i / 2; /* before the backend has answered */
+        struct rig *rig = rig_with_backend("https://a.example/api/v1");
+        rig_names(rig, "a.");
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+        rig_stop(rig);
+        snprintf(command, sizeof command, "rm '%s'/.gpufl-agent/journal*", rig->root);
+        assert_int_equal(system(command), 0);
+        if (!same) {
+            rig_forgets(rig);
+            rig_names(rig, "b.");
+        }
+        rig->config.backend = &other;
+        rig_start(rig);
+        if (restart) {
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        rig_run(rig, 60 * MINUTES_MS, false);
+        unsigned again = rig_count(rig, TRANSPORT_BATCH) - batches;
+        if (again != (same ? 0 : batches)) {
+            fail_msg("case %d: %u batches, then %u", i, batches, again);
+        }
+        rig_all_same(rig, RIG_ID);
+        rig_stop(rig); /* that is noted */
+        rig_start(rig);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches + again);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_database_that_is_named_later_is_the_same),
         cmocka_unit_test(behind_the_same_url_a_stream_goes_on_by_positions),
         cmocka_unit_test(behind_another_url_it_begins_as_that_backend_says),
+        cmocka_unit_test(without_a_journal_the_progress_names_the_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,6 +287,16 @@ enum progress_match progress_compare_origin(const struct sys *sys, int root_fd,
                                                    : PROGRESS_MAY_DIFFER;
 }
 
+uint64_t progress_database(const struct sys *sys, int root_fd, const char *url)
+{
+    const struct progress_origin origin = {url, 0};
+    struct progress_head head;
+    return progress_load_head(sys, root_fd, &head) &&
+                   progress_match_head(&head, &origin) != PROGRESS_ELSEWHERE
+               ? head.database
+               : 0;
+}
+
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd)
 {
     struct progress_head head;

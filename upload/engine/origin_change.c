@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
+#include "upload/core/progress_file.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/origin_identity.h"
 #include "upload/lifecycle/end_parting.h"
@@ -107,6 +108,16 @@ static bool change_was_left(const struct root *root)
            origin_history_was_left(&root->origin, wanted->url, wanted->key);
 }
 
+/* Without a journal, positions are those of the progress file. */
+static void change_take_database(struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    if (config->backend && !root->origin.now.url[0] && !change_nothing_sent(root)) {
+        root->origin.now.database =
+            progress_database(config->sys, root->fd, config->backend->url);
+    }
+}
+
 gpufl_status origin_change_open(struct root *root, char why[512])
 {
     if (change_was_left(root)) {
@@ -114,6 +125,7 @@ gpufl_status origin_change_open(struct root *root, char why[512])
                  change_wanted(root)->url, root->path, root->origin.now.url);
         return GPUFL_ERR_USAGE;
     }
+    change_take_database(root);
     change_compare(root);
     return GPUFL_OK;
 }
