@@ -64,6 +64,7 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         ([f"--state-dir={place.logs}"], "--state-dir", f"'{place.logs}'", "it lies in the log directory"),
         ([f"--state-dir={place.logs}/state/a"], "--state-dir", f"'{place.logs}/state/a'", "it lies in the log directory"),
         ([], "STATE_DIRECTORY", f"'{place.logs}/state'", "it lies in the log directory", {"STATE_DIRECTORY": f"{place.logs}/state"}),
+        ([], "STATE_DIRECTORY", f"'{f}/a:{f}/b'", "it names several directories", {"STATE_DIRECTORY": f"{f}/a:{f}/b"}),
         ([f"--folder={f}/none", "--log-types=cpu"], "--log-types", "cpu", "no channel"),  # before it is there
         ([f"--token-file={f}/none"], "--token-file", f"{f}/none", "No such file"),
         ([f"--token-file={f}/empty"], "--token-file", f"{f}/empty", "empty"),

@@ -168,6 +168,34 @@ static void a_directory_in_the_log_directory_is_refused(void **state)
     dirs_remove(base);
 }
 
+/* As of a unit with several names in StateDirectory=. */
+static void a_list_of_directories_is_refused(void **state)
+{
+    (void)state;
+    char *base = dirs_make();
+    char path[512];
+    char list[1200];
+    char why[512];
+    struct state_place place;
+    snprintf(path, sizeof path, "%s/state", base);
+    snprintf(list, sizeof list, "%s/a:%s/b", base, base);
+    setenv("STATE_DIRECTORY", list, 1);
+    int root = open(base, O_RDONLY | O_DIRECTORY);
+    for (enum state_use use = STATE_READ; use <= STATE_TRY; use++) {
+        assert_int_equal(state_dir_open(NULL, root, "/logs", use, &place, why),
+                         GPUFL_ERR_IO);
+        assert_int_equal(place.fd, -1);
+        assert_non_null(strstr(why, "STATE_DIRECTORY: '"));
+        assert_non_null(strstr(why, "it names several directories"));
+    }
+    assert_int_equal(state_dir_open(path, root, "/logs", STATE_MAKE, &place, why),
+                     GPUFL_OK); /* the option comes first */
+    close(place.fd);
+    unsetenv("STATE_DIRECTORY");
+    close(root);
+    dirs_remove(base);
+}
+
 static void reading_makes_no_directory(void **state)
 {
     (void)state;
@@ -222,6 +250,7 @@ int main(void)
         cmocka_unit_test(the_first_place_that_is_ours_is_taken),
         cmocka_unit_test(a_directory_that_others_can_change_is_refused_with_the_reason),
         cmocka_unit_test(a_directory_in_the_log_directory_is_refused),
+        cmocka_unit_test(a_list_of_directories_is_refused),
         cmocka_unit_test(reading_makes_no_directory),
         cmocka_unit_test(a_directory_that_cannot_be_opened_now_is_not_replaced),
     };

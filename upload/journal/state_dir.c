@@ -215,7 +215,13 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         place->name, STATE_NAME_MAX, "%016llx.journal",
         (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
     why[0] = '\0';
-    if (named) {
+    if (named && named == systemd && strchr(systemd, ':')) {
+        snprintf(reason, sizeof reason,
+                 "it names several directories: give one name in StateDirectory= of the "
+                 "unit, or --state-dir");
+        place->fd = -1;
+        errno = EINVAL;
+    } else if (named) {
         place->fd = open_named(named, root_path, use, reason);
     } else {
         place->fd = open_beside_logs(root_fd, use);
