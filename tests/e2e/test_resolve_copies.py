@@ -134,6 +134,54 @@ def a_part_of_an_earlier_file_that_nothing_tells_from_a_new_one_is_held(place):
     origin.close()
 
 
+def a_changed_copy_that_nothing_tells_from_new_files_is_held(place):
+    """Nothing tells which of its lines were sent: whether the backend knows positions or not, no `gpufl resolve` sends
+    them as new ones."""
+    def run(origin):
+        writer = Live(place.logs)
+        earlier = place.path / f"earlier-{writer.id}"
+        for n in range(3):
+            if n:
+                writer.rotate("device")
+            for _ in range((5, 20, 1)[n]):
+                writer.line("device")
+            if n == 1:
+                shutil.copytree(writer.dir, earlier)
+                end_job_of(earlier)
+                for _ in range(4):
+                    writer.line("device")
+        equal(_upload(place, origin).returncode, 0, "all is sent")
+        writer.die()
+        before = origin.has(writer)
+        active = earlier / "device.log"
+        active.write_bytes(active.read_bytes().replace(b'"type":', b'"Type":', 1))
+        _noted(earlier, "gone")
+        kept = writer.dir.rename(place.path / f"kept-{writer.id}")
+        shutil.copytree(earlier, writer.dir)
+        equal(_upload(place, origin).returncode, 1, "held")
+        commands = _commands(place)
+        equal([c.split()[0] for c in commands], ["upload"], "it says that it sends all of it again")
+        done = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
+        equal((done.returncode, "may be an earlier copy" in done.stderr), (1, True), done.stdout + done.stderr)
+        _upload(place, origin)
+        equal(origin.has(writer), before, "nothing is sent again")
+        shutil.rmtree(writer.dir)
+        shutil.copytree(kept, writer.dir)
+        done = _upload(place, origin)
+        equal((done.returncode, _commands(place)), (0, []), f"it is whole again: {done.stdout}")
+        shutil.rmtree(writer.dir)
+        shutil.copytree(earlier, writer.dir)
+        done = place.run("gpufl", *shlex.split(commands[0]), "--backend-url", origin.url, "--api-key", lib.KEY)
+        if origin.backend:  # which tells that it has others
+            equal((done.returncode, [c.split()[0] for c in _commands(place)]), (1, ["resolve"]), done.stderr)
+            _give_up_all(place, origin)
+            equal(origin.has(writer), before, "nothing is sent again")
+        else:
+            equal(done.returncode, 0, f"{commands} {done.stdout} {done.stderr}")
+
+    _each_origin(place, run)
+
+
 def a_new_file_behind_a_sealed_one_that_is_gone_is_sent(place):
     """Its writer tells no numbers, but what it holds is not what the sealed one held."""
     def run(origin):

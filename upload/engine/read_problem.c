@@ -71,14 +71,6 @@ static bool read_problem_begins_after_the_end(struct stream *st)
     return true;
 }
 
-/* Where a backend knows no positions, the rest of an earlier copy would be sent again. */
-static enum held_reason read_problem_or_copy(const struct stream *st,
-                                             enum held_reason reason)
-{
-    return !st->positions && sealed_file_copy(st) == SEALED_COPY_MAYBE ? HELD_EARLIER
-                                                                       : reason;
-}
-
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
@@ -101,7 +93,7 @@ enum made read_problem_judge(struct stream *st, gpufl_status status,
             if (stream_asks_first(st, HELD_MISSING)) {
                 return MADE_STEP;
             }
-            stream_hold(st, read_problem_or_copy(st, HELD_MISSING));
+            stream_hold(st, sealed_file_or_copy(st, HELD_MISSING));
         }
         /* Renamed, as the next inspection will find, or deleted. */
         st->rest = st->file <= st->highest              ? STREAM_PENDING
@@ -117,7 +109,7 @@ enum made read_problem_judge(struct stream *st, gpufl_status status,
         if (stream_asks_first(st, HELD_OTHER)) {
             return MADE_STEP;
         }
-        stream_hold(st, read_problem_or_copy(st, HELD_OTHER));
+        stream_hold(st, sealed_file_or_copy(st, HELD_OTHER));
     } else if (status == GPUFL_ERR_FORMAT) {
         enum held_reason reason = chunk->packed ? HELD_DAMAGED : HELD_SHORTER;
         if (stream_asks_first(st, reason)) {

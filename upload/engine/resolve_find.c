@@ -80,7 +80,7 @@ static bool resolve_lacks_active(const struct resolving *r)
 static bool resolve_may_double(const struct resolving *r)
 {
     const struct stream *st = r->stream;
-    bool may = !st->positions && sealed_file_copy(st) == SEALED_COPY_MAYBE;
+    bool may = sealed_file_copy(st) == SEALED_COPY_MAYBE;
     if (may) {
         snprintf(r->out->why, sizeof r->out->why,
                  "%s: its files may be an earlier copy (gpufl upload --force "

@@ -9,6 +9,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_proof.h"
+#include "upload/lifecycle/sealed_file.h"
 
 #define SEEK_BASE_MS 1000u
 #define SEEK_CAP_MS  60000u
@@ -73,7 +74,10 @@ static void seek_note_state(struct stream *st, enum held_reason reason)
 
 static enum made seek_hold(struct stream *st, enum held_reason reason)
 {
-    stream_hold(st, st->asked_for ? (enum held_reason)st->asked_for : reason);
+    bool known = st->end.state == END_LONGER || st->end.state == END_DISPUTED ||
+                 st->end.state == END_UNPROVED;
+    reason = st->asked_for ? (enum held_reason)st->asked_for : reason;
+    stream_hold(st, known ? reason : sealed_file_or_copy(st, reason));
     seek_note_state(st, (enum held_reason)st->hold_reason);
     end_parting_drop(st);
     st->seek_at_ms = st->session->root->engine->config.sys->now_ms() + SEEK_AGAIN_MS;

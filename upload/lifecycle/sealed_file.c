@@ -174,3 +174,9 @@ enum sealed_copy sealed_file_copy(const struct stream *st)
            : match == FILE_DIFFERS ? SEALED_COPY_NOT
                                    : SEALED_COPY_MAYBE;
 }
+
+enum held_reason sealed_file_or_copy(const struct stream *st, enum held_reason reason)
+{
+    bool other = reason == HELD_OTHER || reason == HELD_MISSING;
+    return other && sealed_file_copy(st) == SEALED_COPY_MAYBE ? HELD_EARLIER : reason;
+}

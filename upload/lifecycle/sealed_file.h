@@ -41,4 +41,9 @@ enum sealed_copy {
  */
 enum sealed_copy sealed_file_copy(const struct stream *stream);
 
+/** \return HELD_EARLIER instead of HELD_OTHER or HELD_MISSING, if the directory may be an
+ * earlier copy: the rest of it would be sent again. */
+enum held_reason sealed_file_or_copy(const struct stream *stream,
+                                     enum held_reason reason);
+
 #endif
