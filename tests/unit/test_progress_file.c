@@ -108,6 +108,20 @@ static void figures_are_those_of_the_stream_in_the_next_line(void **state)
     }
 }
 
+/* It is complete, and its directory is still watched. */
+static void a_session_in_the_file_of_others_may_be_complete(void **state)
+{
+    (void)state;
+    struct told told = told_by("gpufl-progress 1 pid=7 program=x\n"
+                               "!lines 6 5 4 3 2 1 done\n" ID " device 2 10 1 1\n" ID
+                               " scope 2 10 1 1\n",
+                               NULL);
+    assert_int_equal(told.count, 2);
+    assert_true(told.line[0].complete && told.line[0].told);
+    assert_int_equal(told.line[0].outcome, 1);
+    assert_false(told.line[1].complete || told.line[1].told);
+}
+
 /* A file is read in parts, which end anywhere. */
 static void figures_of_a_long_file_are_read(void **state)
 {
@@ -193,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_an_agent_that_tells_no_figures_are_read),
         cmocka_unit_test(figures_are_those_of_the_stream_in_the_next_line),
+        cmocka_unit_test(a_session_in_the_file_of_others_may_be_complete),
         cmocka_unit_test(figures_of_a_long_file_are_read),
         cmocka_unit_test(earlier_programs_believe_each_stream)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,14 +36,19 @@ static bool progress_is_path(const char *text)
 /* Of the stream that the next line names. Later versions may tell more. */
 static bool progress_parse_figures(const char *line, struct progress_line *next)
 {
+    static const char done[] = " done";
     int end = 0;
-    return sscanf(line,
-                  "!lines %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32
-                  " %" SCNu32 "%n",
-                  &next->lines, &next->refused_lines, &next->losses, &next->layout,
-                  &next->marks, &next->outcome, &end) == 6 &&
-           (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
-           next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
+    bool parsed = sscanf(line,
+                         "!lines %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32
+                         " %" SCNu32 "%n",
+                         &next->lines, &next->refused_lines, &next->losses, &next->layout,
+                         &next->marks, &next->outcome, &end) == 6 &&
+                  (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
+                  next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
+    next->told = next->told || parsed;
+    next->complete =
+        next->complete || (parsed && strncmp(line + end, done, sizeof done - 1) == 0);
+    return parsed;
 }
 
 static bool progress_parse_line(const char *line, struct progress_line *out)

@@ -10,11 +10,12 @@
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
- *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome>
+ *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!lines` tells is about the stream in the line after it, as in struct
- * record_stream and struct record_session. Earlier versions neither write nor read it.
+ * record_stream and struct record_session; "done" = the session is complete, though it is
+ * not in the other file yet. Earlier versions neither write nor read it.
  * Programs linked with an older libgpufl-upload read the files of a newer agent: they
  * skip lines that begin with `!` and that they do not know, but believe no line of a
  * stream that has more than those six words. The first line may have more.
@@ -46,6 +47,7 @@ struct progress_line {
     uint32_t marks;
     uint32_t outcome; /**< of the session, if it is complete */
     bool complete;    /**< the backend knows the end of the session */
+    bool told;        /**< the figures are */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how

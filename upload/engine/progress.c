@@ -50,23 +50,34 @@ static void progress_add_header(struct text *text, const struct root *root)
     text_printf(text, "\n");
 }
 
+/* How a session has ended. */
+struct progress_end {
+    unsigned outcome;
+    bool done; /* in a file of others */
+};
+
 static void progress_add_stream(struct text *text, const struct record_stream *at,
-                                const char *path, const char *channel, unsigned outcome)
+                                const char *path, const char *channel,
+                                const struct progress_end *end)
 {
-    text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u\n", at->lines,
-                at->refused_lines, at->at.losses, at->layout, at->marks, outcome);
+    text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u%s\n", at->lines,
+                at->refused_lines, at->at.losses, at->layout, at->marks, end->outcome,
+                end->done ? " done" : "");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
 }
 
+/* Sessions that are complete stay open while they are watched. */
 static void progress_add_open(struct text *text, const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
+        bool done = s->state == SESSION_DONE;
+        const struct progress_end end = {done ? s->outcome : 0, done};
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
                 struct record_stream at = stream_record(st);
-                progress_add_stream(text, &at, s->path, at.channel, 0);
+                progress_add_stream(text, &at, s->path, at.channel, &end);
             }
         }
     }
@@ -251,6 +262,7 @@ static void complete_file_add(void *arg, struct parked_session *s)
 {
     struct complete_file *file = arg;
     struct packed_stream stream[SCAN_CHANNELS_MAX];
+    const struct progress_end end = {.outcome = s->outcome};
     parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
         const struct packed_stream *st = &stream[i];
@@ -263,7 +275,7 @@ static void complete_file_add(void *arg, struct parked_session *s)
                                          .layout = st->layout,
                                          .marks = st->marks};
         progress_add_stream(&file->part, &at, s->node.path,
-                            file->root->channel_name[st->channel], s->outcome);
+                            file->root->channel_name[st->channel], &end);
     }
     if (file->part.len >= PROGRESS_PART) {
         complete_file_flush(file);
