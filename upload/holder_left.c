@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "upload/core/progress_file.h"
-#include "upload/source/scan_session.h"
 
 /* A session has a line for each of its channels, one behind the other. */
 struct holder_left {
@@ -42,27 +41,12 @@ static void holder_left_note(void *arg, const struct progress_line *line)
     }
 }
 
-static void holder_left_lossy(const struct sys *sys, int root,
-                              const struct selection *selection,
-                              struct engine_summary *out)
-{
-    for (size_t i = 0; i < selection->count; i++) {
-        const struct selected *s = &selection->session[i];
-        struct scan scan;
-        if (scan_session(sys, root, s->path, s->id, &scan) == GPUFL_OK && scan.has_loss) {
-            out->sessions_lossy++;
-            snprintf(out->lossy, sizeof out->lossy, "%.255s", s->path);
-        }
-    }
-}
-
 void holder_left_count(const struct sys *sys, int root, const struct selection *selection,
-                       bool all, struct engine_summary *out)
+                       struct engine_summary *out)
 {
     struct holder_left left = {.root = root, .selection = selection, .out = out};
     /* Where there is no progress to read, no session is known. */
-    if (all && progress_read(sys, root, NULL, holder_left_note, &left) != GPUFL_OK) {
+    if (progress_read(sys, root, NULL, holder_left_note, &left) != GPUFL_OK) {
         out->sessions_away = 0;
     }
-    holder_left_lossy(sys, root, selection, out);
 }

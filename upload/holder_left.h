@@ -6,11 +6,10 @@
 #include "upload/engine/engine_report.h"
 #include "upload/source/select.h"
 
-/** Counts in \p out, and names one of each, the sessions of \p selection whose recorder
- * dropped lines, and, if it is of \p all sessions, those that the progress of \p root
- * knows as not complete and whose directory is not there. Their uploader may not have
- * noticed that yet. */
+/** Counts in \p out, and names one of them, the sessions that the progress of \p root
+ * knows as not complete and whose directory is not there, nor in \p selection, which is
+ * of all. Their uploader may not have noticed that yet. */
 void holder_left_count(const struct sys *sys, int root, const struct selection *selection,
-                       bool all, struct engine_summary *out);
+                       struct engine_summary *out);
 
 #endif

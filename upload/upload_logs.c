@@ -22,6 +22,7 @@
 #define OTHERS_WAIT_MS    5000u  /* for sessions of others of which nothing comes */
 #define SILENT_HOLDER_MS  5000u  /* how long one that shows no progress is waited for */
 #define ROOM_WAIT_MS      30000u /* for room that it does not get; it looks every 10 s */
+#define HOLD_WAIT_MS      2000u  /* for holds to pass; it tells of them every second */
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
 __attribute__((weak)) bool gpufl_is_disabled(void);
@@ -64,7 +65,6 @@ static void tell_progress(struct upload *u, bool last)
 
 /* What the other uploader has no room for. */
 struct upload_room {
-    struct holder_room is;
     unsigned waits;    /* so many, … */
     uint64_t since_ms; /* … since then */
 };
@@ -75,22 +75,42 @@ static void close_upload_engine(struct upload *u)
     u->engine = NULL;
 }
 
-static gpufl_status upload_is_elsewhere(struct upload *u)
+static gpufl_status upload_is_elsewhere(struct upload *u, struct engine_summary *left)
 {
-    struct engine_summary left = {0};
     close_upload_engine(u);
-    holder_left_count(&sys_real, u->root, &u->selection, u->options.all_sessions, &left);
-    return upload_result_elsewhere(u->result, &left);
+    if (u->options.all_sessions) {
+        holder_left_count(&sys_real, u->root, &u->selection, left);
+    }
+    return upload_result_elsewhere(u->result, left);
 }
 
 /* \return true if it has had no room for so long that it will not get any. */
-static bool upload_waits_for_room(struct upload_room *room, uint64_t now_ms)
+static bool upload_waits_for_room(struct upload_room *room, unsigned waits,
+                                  uint64_t now_ms)
 {
-    if (room->is.waits == 0 || room->is.waits != room->waits) {
-        room->waits = room->is.waits;
+    if (waits == 0 || waits != room->waits) {
+        room->waits = waits;
         room->since_ms = now_ms;
     }
     return room->waits && now_ms - room->since_ms >= ROOM_WAIT_MS;
+}
+
+/* The time is over. */
+static gpufl_status upload_says_waited(struct upload *u, const char *why,
+                                       gpufl_status status, struct holder_wait *wait)
+{
+    struct upload_result_words words;
+    if (status == GPUFL_PARTIAL && wait->room.waits) {
+        return upload_result_no_room(u->result, why, wait->room.waits, wait->room.owner);
+    }
+    if (status == GPUFL_PARTIAL && wait->left.sessions_kept_back) {
+        return upload_is_elsewhere(u, &wait->left);
+    }
+    u->over = status != GPUFL_BUSY;
+    upload_result_words_of(&u->options, u->name, u->over, &words);
+    return status == GPUFL_BUSY ? upload_result_say(u->result, status, "%s", why)
+                                : upload_result_say(u->result, status, "%s: %s (%s)", why,
+                                                    words.over, words.longer);
 }
 
 /* The other uploader may be one that ends, of another rank: then this one has its turn.
@@ -100,6 +120,7 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
     gpufl_status status = GPUFL_BUSY;
     struct holder_origin origin = {.same = false};
     struct upload_room room = {.waits = 0};
+    struct holder_wait wait = {.holds_from_ms = u->start_ms + HOLD_WAIT_MS};
     unsigned most = (unsigned)u->options.max_retries;
     if (u->options.force) {
         return upload_result_say(u->result, GPUFL_BUSY,
@@ -115,17 +136,18 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
             break;
         }
         const struct progress_origin here = {u->backend.url, origin.database};
-        status =
-            wait_for_holder(&sys_real, u->root, &u->selection, &here, turn_ms, &room.is);
+        wait.origin = &here;
+        wait.deadline_ms = turn_ms;
+        status = wait_for_holder(&sys_real, u->root, &u->selection, &wait);
         if (status == GPUFL_OK && origin.same) {
-            return upload_is_elsewhere(u);
+            return upload_is_elsewhere(u, &wait.left);
         }
         if (status == GPUFL_OK && most && origin.failures > most) {
             break;
         }
         now_ms = sys_real.now_ms();
         if ((status == GPUFL_BUSY && now_ms >= silent_ms) ||
-            upload_waits_for_room(&room, now_ms)) {
+            upload_waits_for_room(&room, wait.room.waits, now_ms)) {
             break;
         }
         poll(NULL, 0, now_ms < turn_ms ? (int)(turn_ms - now_ms) : 0);
@@ -140,15 +162,7 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
     if (origin.over || holder_origin_unknown(u, &origin, why, &origin.status)) {
         return origin.status;
     }
-    if (status == GPUFL_PARTIAL && room.is.waits) {
-        return upload_result_no_room(u->result, why, room.is.waits, room.is.owner);
-    }
-    struct upload_result_words words;
-    u->over = status != GPUFL_BUSY;
-    upload_result_words_of(&u->options, u->name, u->over, &words);
-    return status == GPUFL_BUSY ? upload_result_say(u->result, status, "%s", why)
-                                : upload_result_say(u->result, status, "%s: %s (%s)", why,
-                                                    words.over, words.longer);
+    return upload_says_waited(u, why, status, &wait);
 }
 
 /* True when it makes no sense to continue: a person must act, or nobody answers. */
@@ -218,7 +232,7 @@ static bool upload_holder_knows_unfinished(const struct upload *u)
     struct engine_summary left = {0};
     if (u->options.all_sessions &&
         progress_holder(&sys_real, u->root, holder, sizeof holder)) {
-        holder_left_count(&sys_real, u->root, &u->selection, true, &left);
+        holder_left_count(&sys_real, u->root, &u->selection, &left);
     }
     return left.sessions_away > 0;
 }

@@ -124,16 +124,14 @@ static gpufl_status say_held(struct gpufl_upload_result *r,
 
 /* Nothing is left to do, and not all is as it should be. */
 static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
-                                     const struct engine_summary *s)
+                                     const struct engine_summary *s, const char *way)
 {
     bool refused = s->lines_rejected || s->lines_refused_final || s->ranges_quarantined;
     return upload_result_say(
         r, GPUFL_PARTIAL, "%s: %s%s",
         refused ? "everything was sent, but not everything was accepted"
                 : "what is there was sent, but not every session can be complete",
-        s->last_problem[0] ? s->last_problem : "see gpufl status",
-        s->ranges_quarantined ? " (see gpufl quarantine list)"
-                              : way_out(HELD_EXIT_RESOLVE));
+        s->last_problem[0] ? s->last_problem : "see gpufl status", way);
 }
 
 static void room_words(const struct engine_summary *s, char out[160])
@@ -264,7 +262,12 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
         return say_waiting(r, s);
     }
     if (!engine_summary_accepted(s)) {
-        return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);
+        return s->sessions_kept_back
+                   ? say_held(r, s)
+                   : say_not_accepted(r, s,
+                                      s->ranges_quarantined
+                                          ? " (see gpufl quarantine list)"
+                                          : way_out(HELD_EXIT_RESOLVE));
     }
     if (s->unfinished[0]) {
         return upload_result_say(
@@ -297,13 +300,20 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
 gpufl_status upload_result_elsewhere(struct gpufl_upload_result *r,
                                      const struct engine_summary *left)
 {
-    r->sessions_away = left->sessions_away;
-    r->sessions_lossy = left->sessions_lossy;
-    gpufl_status status =
-        left->sessions_away
-            ? say_away(r, left)
-            : upload_result_say(r, GPUFL_OK,
-                                "sent by the uploader that serves this directory");
+    gpufl_status status = GPUFL_OK;
+    copy_summary(r, left);
+    if (left->sessions_away) {
+        status = say_away(r, left);
+    } else if (left->sessions_kept_back) {
+        status = say_held(r, left);
+    } else if (!engine_summary_accepted(left)) {
+        /* It does not tell whether they are in quarantine. */
+        status = say_not_accepted(
+            r, left,
+            " (gpufl status has what can be done; see also gpufl quarantine list)");
+    } else {
+        upload_result_say(r, status, "sent by the uploader that serves this directory");
+    }
     say_lossy(r, left);
     return status;
 }

@@ -44,8 +44,8 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *result,
                                  const struct engine_summary *summary, bool drained,
                                  const struct upload_result_words *words);
 
-/** Says that another uploader has sent all that is there, and which sessions are not, or
- * not as a whole. \return what gpufl_upload_logs returns. */
+/** Says that another uploader has sent all that is there, or what of \p left is in the
+ * way of that. \return what gpufl_upload_logs returns. */
 gpufl_status upload_result_elsewhere(struct gpufl_upload_result *result,
                                      const struct engine_summary *left);
 

@@ -8,6 +8,7 @@
 #include <gpufl/status.h>
 
 #include "upload/core/progress_file.h"
+#include "upload/engine/engine_report.h"
 #include "upload/source/select.h"
 
 /** What else the holder says of the user whose sessions are waited for. */
@@ -16,14 +17,23 @@ struct holder_room {
     uint32_t owner; /**< of these */
 };
 
-/** Waits until the progress file of \p root, if it is about \p origin, covers what the
- * sessions of \p selection hold now, or until \p deadline_ms (on sys->now_ms). Sleeps on
- * the calling thread. \return GPUFL_OK; GPUFL_BUSY when there is no progress to compare
- * with; GPUFL_PARTIAL when the time is over; then \p room says whether the holder has no
- * room for one of them. */
+struct holder_wait {
+    const struct progress_origin *origin; /**< NULL = whatever it is about */
+    uint64_t holds_from_ms; /**< what is held before then may not have been looked at
+                               since somebody acted */
+    uint64_t deadline_ms;
+    /* What comes of it. */
+    struct holder_room room;    /**< at the deadline; if it has none for one of them */
+    struct engine_summary left; /**< of the sessions, in the last look */
+};
+
+/** Waits until the progress file of \p root, if it is about wait->origin, covers what the
+ * sessions of \p selection hold now, and their ends where their writers have ended, but
+ * for what is held until a person acts, or until the deadline (on sys->now_ms). Sleeps on
+ * the calling thread. \return GPUFL_OK, also with something held; GPUFL_BUSY when there
+ * is no progress to compare with; GPUFL_PARTIAL when the time is over. */
 GPUFL_MUST gpufl_status wait_for_holder(const struct sys *sys, int root,
                                         const struct selection *selection,
-                                        const struct progress_origin *origin,
-                                        uint64_t deadline_ms, struct holder_room *room);
+                                        struct holder_wait *wait);
 
 #endif

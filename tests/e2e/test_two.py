@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two uploaders at once, on the same directory, on nested ones, and inside the recording process."""
+import concurrent.futures
 import fcntl
+import gzip
 import os
 import subprocess
 import sys
 
 import lib
+import sink
 from lib import check, equal, until
 from writers import Live
 
@@ -52,6 +55,87 @@ def an_agent_above_keeps_out_one_on_a_group(place):
     until(lambda: backend.complete(above.name), "complete")
     for session in (above, inside):
         lib.same(backend, session)
+
+
+def _loses_its_active_file(writer):
+    (writer.dir / "device.log").unlink()
+    writer.line("device")
+    (writer.dir / "device.log").unlink()
+    writer.die()
+
+
+def _leaves_a_file_that_is_not_read(writer):
+    (writer.dir / "device.log.1").write_bytes(b"{}\n")
+    writer.end()
+
+
+def _is_truncated(writer):
+    os.truncate(writer.dir / "device.log", 60)
+    writer.die()
+
+
+def _is_compressed_in_part(writer):
+    plain = writer.dir / "device.log"
+    data = gzip.compress(plain.read_bytes() * 3)
+    (writer.dir / "device.log.gz").write_bytes(data[:len(data) // 2])
+    plain.unlink()
+    writer.die()
+
+
+def _is_refused(writer):
+    writer.line("device", "poison")
+    writer.end()
+
+
+def _ends(writer):
+    writer.end()
+
+
+def _lives(writer):
+    writer.line("device")
+
+
+FILES = {_loses_its_active_file: "active file is gone", _is_truncated: ("shorter", "has more of this session"),
+         _leaves_a_file_that_is_not_read: "device.log.1", _is_compressed_in_part: "cannot be read"}
+WHOLE = {_ends: "", _lives: ""}
+
+
+def _judged(place, url, is_sent, steps):
+    """An upload of each session, on which a step was taken once the agent had sent it, beside that agent, and then alone."""
+    logs = place.path / f"logs{next(place.count)}"
+    logs.mkdir(mode=0o700)
+    writers = {step: Live(logs) for step in steps}
+    for writer in writers.values():
+        writer.line("device")
+    agent = lib.agent(place, url, folder=logs)
+    until(lambda: all(is_sent(writer) for writer in writers.values()), "sent")
+    for step, writer in writers.items():
+        step(writer)
+
+    def upload(writer):
+        return lib.upload(place, url, "--session-id", writer.id, "--timeout=60s", directory=logs)
+
+    with concurrent.futures.ThreadPoolExecutor(len(writers)) as pool:
+        beside = dict(zip(writers, pool.map(upload, writers.values())))
+    agent.terminate()
+    agent.wait(20 * lib.SLOW)
+    for step, want in steps.items():
+        alone, done, name = upload(writers[step]), beside[step], f"{step.__name__}: "
+        equal(done.returncode, alone.returncode, name + done.stdout + alone.stdout)
+        for figure in ("success", "status", "sessions_live", "sessions_away", "sessions_lossy"):
+            equal(done.result[figure], alone.result[figure], name + figure + done.stdout + alone.stdout)
+        check(any(text in done.result["message"] for text in ((want,) if isinstance(want, str) else want)), name + done.stdout)
+        check("time limit" not in done.result["message"], name + done.stdout)
+        equal(done.returncode, 0 if step in WHOLE else 1, name + done.stdout)
+
+
+def an_upload_beside_an_agent_fails_for_what_the_agent_holds(place):
+    """Whether the backend takes positions or not: as it does alone, and no later than that is known."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _judged(place, backend.url, lambda w: backend.export(w.id, "device") == w.written["device"], {**FILES, **WHOLE})
+    for declare, steps in ((True, {_is_refused: "1 line was rejected"}), (False, {**FILES, _is_refused: "1 line was rejected", **WHOLE})):
+        with sink.Sink(lambda s, r: 400 if r.is_batch and b'"poison"' in r.raw() else None, declare=declare) as s:
+            _judged(place, s.url, lambda w, s=s: set(bytes(w.written["device"]).splitlines()) <= set(s.lines), steps)
 
 
 def an_upload_says_when_the_other_uploader_has_no_room_for_the_session(place):

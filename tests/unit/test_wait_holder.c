@@ -20,7 +20,8 @@ static uint64_t after_the_deadline(void)
     return 1000;
 }
 
-static struct holder_room room;
+static struct holder_wait waited;
+static uint64_t holds_from_ms;
 
 /* \p progress NULL: there is no file. */
 static gpufl_status wait_at(const char *path, const char *progress)
@@ -36,7 +37,8 @@ static gpufl_status wait_at(const char *path, const char *progress)
     }
     sys.now_ms = after_the_deadline;
     assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
-    gpufl_status status = wait_for_holder(&sys, root, &selection, NULL, 10, &room);
+    waited = (struct holder_wait){.deadline_ms = 10, .holds_from_ms = holds_from_ms};
+    gpufl_status status = wait_for_holder(&sys, root, &selection, &waited);
     select_free(&selection);
     close(root);
     return status;
@@ -75,6 +77,128 @@ static void what_is_settled_is_compared_channel_by_channel(void **state)
     }
 }
 
+/* Of a session with 10 bytes of the channel device, and 4 of scope, whose writer has
+ * ended. What an earlier version leaves out is no reason to wait. */
+static void a_session_is_over_once_its_uploader_has_judged_it(void **state)
+{
+    (void)state;
+#define GONE     "its active file is gone"
+#define ALL_SENT ID " device 1 10 1 1\n" ID " scope 1 4 1 1\n"
+#define FIGURES(refused, marks, rest)                                                    \
+    "!lines 1 " refused " 0 1 " marks " 0" rest "\n" ID " device 1 10 1 1\n" ID          \
+    " scope 1 4 1 1\n"
+    static const struct {
+        const char *progress;
+        uint64_t holds_from_ms; /* it is 1000 */
+        gpufl_status status;
+        unsigned complete, kept_back;
+        unsigned refused;
+        bool accepted;
+        bool lives;
+        bool unread;
+    } row[] = {
+        {.progress = FIGURES("0", "0", " done"), .complete = 1, .accepted = true},
+        {.progress = FIGURES("0", "0", ""), .status = GPUFL_PARTIAL, .accepted = true},
+        {.progress = FIGURES("0", "0", ""), .lives = true, .accepted = true},
+        {.progress = ALL_SENT, .accepted = true},
+        {.progress = FIGURES("2", "0", ""), .refused = 2},
+        {.progress = FIGURES("2", "0", ""), .refused = 2, .lives = true},
+        {.progress = FIGURES("2", "0", " done"), .complete = 1, .accepted = true},
+        {.progress = FIGURES("0", "2", "")},
+        {.progress = "!held " ID " device " GONE "\n" ALL_SENT, .kept_back = 1},
+        {.progress = "!held " ID " device " GONE "\n" ALL_SENT,
+         .kept_back = 1,
+         .lives = true},
+        {.progress = "!held " ID " device " GONE "\n" FIGURES("0", "0", " done"),
+         .complete = 1,
+         .accepted = true},
+        {.progress = "!held " ID
+                     " * a directory of another user has its name (session.replaced): "
+                     "remove it\n" FIGURES("0", "0", " done"),
+         .complete = 1,
+         .kept_back = 1},
+        {.progress = "!held " ID " device " GONE "\n" ALL_SENT,
+         .holds_from_ms = 1001,
+         .status = GPUFL_PARTIAL,
+         .kept_back = 1},
+        /* What is held keeps back the shutdown of the other channel. */
+        {.progress = "!held " ID " device " GONE "\n" ID " scope 1 1 1 1\n",
+         .kept_back = 1},
+        {.progress = "!held " ID " * " GONE "\n", .kept_back = 1},
+        {.progress = "!held " ID " device the words of a later version\n" ALL_SENT,
+         .status = GPUFL_PARTIAL,
+         .kept_back = 1},
+        {.progress = "!held other device " GONE "\n" ALL_SENT, .accepted = true},
+        {.progress = ALL_SENT, .unread = true, .kept_back = 1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        char text[600];
+        struct live_session s;
+        live_open(&s, root, ID);
+        live_list(&s, "\"device\",\"scope\"");
+        dirs_append(s.dir, "device.log", "ten bytes\n");
+        dirs_append(s.dir, "scope.log", "abc\n");
+        if (row[i].unread) {
+            dirs_append(s.dir, "device.log.1", "{}\n");
+        }
+        if (!row[i].lives) {
+            live_close(&s);
+        }
+        holds_from_ms = row[i].holds_from_ms;
+        snprintf(text, sizeof text, HEADER "%s", row[i].progress);
+        gpufl_status status = wait_at(root, text);
+        const struct engine_summary *left = &waited.left;
+        if (status != row[i].status || left->sessions_done != row[i].complete ||
+            left->sessions_kept_back != row[i].kept_back ||
+            left->lines_refused_final != row[i].refused ||
+            engine_summary_accepted(left) != row[i].accepted) {
+            fail_msg("row %zu: %d, %u complete, %u kept back, %u blocked: %s", i,
+                     (int)status, left->sessions_done, left->sessions_kept_back,
+                     left->sessions_blocked, left->held);
+        }
+        if (row[i].lives) {
+            live_close(&s);
+        }
+        dirs_remove(root);
+    }
+    holds_from_ms = 0;
+}
+
+/* An earlier version tells of its end late, and this may be a session that it holds. */
+static void what_lacks_files_is_waited_for(void **state)
+{
+    (void)state;
+    static const struct {
+        long told;
+        const char *channels;
+        const char *more; /* a file */
+        gpufl_status status;
+    } row[] = {
+        {10, "\"device\"", NULL, GPUFL_OK},
+        {11, "\"device\"", NULL, GPUFL_PARTIAL},
+        {10, "\"device\",\"scope\"", NULL, GPUFL_PARTIAL},
+        {10, "\"device\",\"scope\"", ".uploaded", GPUFL_OK},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        struct live_session s;
+        live_open(&s, root, ID);
+        live_list(&s, row[i].channels);
+        dirs_append(s.dir, "device.log", "ten bytes\n");
+        live_tell(&s, NULL, "device", 1, row[i].told);
+        if (row[i].more) {
+            dirs_append(s.dir, row[i].more, "");
+        }
+        live_close(&s);
+        gpufl_status status = wait_at(root, HEADER ID " device 1 10 1 1\n");
+        if (status != row[i].status) {
+            fail_msg("row %zu: %d", i, (int)status);
+        }
+        dirs_remove(root);
+    }
+}
+
 /* What a longer wait cannot change is told. */
 static void a_session_for_which_the_holder_has_no_room_is_noticed(void **state)
 {
@@ -98,8 +222,9 @@ static void a_session_for_which_the_holder_has_no_room_is_noticed(void **state)
         snprintf(text, sizeof text, HEADER "!waits %u 3\n%s", geteuid() + row[i].other,
                  row[i].rest);
         (void)wait_at(root, text);
-        if (room.waits != row[i].waits || (room.waits && room.owner != geteuid())) {
-            fail_msg("row %zu: %u of %u", i, room.waits, room.owner);
+        const struct holder_room *room = &waited.room;
+        if (room->waits != row[i].waits || (room->waits && room->owner != geteuid())) {
+            fail_msg("row %zu: %u of %u", i, room->waits, room->owner);
         }
         live_close(&s);
         dirs_remove(root);
@@ -187,6 +312,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
+        cmocka_unit_test(a_session_is_over_once_its_uploader_has_judged_it),
+        cmocka_unit_test(what_lacks_files_is_waited_for),
         cmocka_unit_test(a_session_for_which_the_holder_has_no_room_is_noticed),
         cmocka_unit_test(progress_of_another_backend_or_database_is_not_believed),
         cmocka_unit_test(progress_that_another_user_wrote_is_not_believed),

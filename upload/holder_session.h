@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One session that another uploader sends: what its directory shows, and what that
+ * uploader tells of it. */
+#ifndef GPUFL_UPLOAD_HOLDER_SESSION_H
+#define GPUFL_UPLOAD_HOLDER_SESSION_H
+
+#include "upload/core/progress_file.h"
+#include "upload/engine/engine_report.h"
+#include "upload/source/select.h"
+
+struct holder_session {
+    const struct selected *selected;
+    bool lossy;      /**< its recorder dropped lines */
+    unsigned unread; /**< files that may hold records and are not read */
+    char unread_name[UNREAD_NAME_MAX];
+    bool uploaded; /**< some uploader noted in it that it is complete */
+    bool doubtful; /**< not all is there that its writer tells of */
+    /* What is told of it. */
+    bool told; /**< more than positions: an earlier version does not say all of this */
+    bool complete;
+    bool gap;
+    uint64_t refused_lines;
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< the first that is held, "*" = all of it */
+    char hold[160];                       /**< why; "" = it is not held */
+};
+
+/** \p scan is that of \p selected, which stays. Nothing is told yet. */
+void holder_session_open(struct holder_session *session, const struct selected *selected,
+                         const struct scan *scan);
+
+/** Forgets what was told. */
+void holder_session_forget(struct holder_session *session);
+
+/* Each notes what is told, of this session. */
+void holder_session_note_line(struct holder_session *session,
+                              const struct progress_line *line);
+void holder_session_note_hold(struct holder_session *session,
+                              const struct progress_note *note);
+
+/** \return true if a hold stands in its way. */
+bool holder_session_is_held(const struct holder_session *session);
+
+/** \return true if that does not end unless a person acts. */
+bool holder_session_needs_person(const struct holder_session *session);
+
+/** \return true if its end, too, is settled, or it has none yet, or never will be
+ * complete. A session whose writer has ended is only known as a whole once the uploader
+ * has said which of these it is. */
+bool holder_session_is_over(const struct sys *sys, int root,
+                            const struct holder_session *session);
+
+/** Adds it to the figures of \p out, and names what stands in its way. */
+void holder_session_count(const struct sys *sys, int root,
+                          const struct holder_session *session,
+                          struct engine_summary *out);
+
+#endif
