@@ -35,6 +35,11 @@ static void json_start(struct text *out, const struct status_source *source)
 {
     text_printf(out, "{\"journal\":%s,\"service\":%s,", json_bool(source->journal),
                 json_bool(source->service));
+    if (source->left_out[0]) {
+        text_puts(out, "\"journal_left_out\":");
+        text_json_string(out, source->left_out);
+        text_puts(out, ",");
+    }
 }
 
 static void json_holder(struct text *out, const char *holder)

@@ -20,13 +20,21 @@ static void lines_time(struct text *out, int64_t at_s)
 
 static void lines_start(struct text *out, const struct status_source *source)
 {
-    if (source->service) {
+    if (source->silent) {
+        text_puts(out, "the service that serves this directory has told nothing yet\n");
+    } else if (source->service) {
         text_printf(out, "as told by the service that serves this directory%s\n",
                     source->journal ? ", and by the journal of this user" : "");
     } else if (!source->journal) {
         text_puts(out,
                   "no journal found (nothing was uploaded yet, or give the --state-dir "
                   "that was used)\n");
+    }
+    if (source->left_out[0]) {
+        text_printf(out,
+                    "not counted: the journal of this user, which is about %s (not known "
+                    "to be the database of the service)\n",
+                    source->left_out);
     }
 }
 

@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "upload/core/progress_file.h"
 #include "upload/core/run_dir.h"
+#include "upload/journal/state_dir.h"
 
 struct published {
     struct journal_read *journal;
@@ -62,13 +64,50 @@ static void published_add_line(void *arg, const struct progress_line *line)
     }
 }
 
-bool status_published_add(int root_fd, struct journal_read *journal)
+/* Whether it is the service's own. */
+static bool published_is_kept_here(int root_fd, const char *root_path)
 {
+    struct state_place place;
+    char why[512];
+    if (state_dir_open(NULL, root_fd, root_path, STATE_READ, &place, why) != GPUFL_OK) {
+        return false;
+    }
+    bool kept = progress_is_kept_in(&sys_real, root_fd, place.fd);
+    close(place.fd);
+    return kept;
+}
+
+static void published_leave_out(struct journal_read *journal,
+                                struct status_source *source)
+{
+    uint32_t seed = journal->seed;
+    snprintf(source->left_out, sizeof source->left_out, "%s",
+             journal->origin.now.url[0] ? journal->origin.now.url
+                                        : "a backend not noted");
+    journal_read_fini(journal);
+    journal->seed = seed;
+    source->journal = false;
+}
+
+void status_published_add(int root_fd, const char *root_path,
+                          struct journal_read *journal, struct status_source *source)
+{
+    const struct progress_origin about = {journal->origin.now.url,
+                                          journal->origin.now.database};
     struct published to = {.journal = journal};
+    if (!run_dir_is_served(root_fd)) {
+        return;
+    }
+    if (source->journal && !published_is_kept_here(root_fd, root_path) &&
+        progress_compare_origin(&sys_real, root_fd, &about) != PROGRESS_SAME_DATABASE) {
+        published_leave_out(journal, source);
+    }
+    source->sessions = journal->sessions;
     for (size_t i = 0; i < journal->streams; i++) {
         uint32_t id = journal->stream[i].record.stream;
         to.last_id = id > to.last_id ? id : to.last_id;
     }
-    return run_dir_is_served(root_fd) &&
-           progress_read(&sys_real, root_fd, NULL, published_add_line, &to) == GPUFL_OK;
+    source->service = true;
+    source->silent =
+        progress_read(&sys_real, root_fd, NULL, published_add_line, &to) != GPUFL_OK;
 }

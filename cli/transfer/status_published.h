@@ -3,13 +3,14 @@
 #ifndef GPUFL_CLI_TRANSFER_STATUS_PUBLISHED_H
 #define GPUFL_CLI_TRANSFER_STATUS_PUBLISHED_H
 
-#include <stdbool.h>
-
+#include "cli/transfer/status_view.h"
 #include "upload/journal/journal_read.h"
 
 /** Adds to \p journal, which may be empty, what the service that serves the root
- * \p root_fd publishes: of each stream, the later position counts.
- * \return false if no service serves it, or has published anything yet. */
-bool status_published_add(int root_fd, struct journal_read *journal);
+ * \p root_fd, \p root_path, publishes: of each stream, the later position counts. A
+ * journal that is not known to be about the database to which the service sends is
+ * emptied before. \p source tells what was done; without a service, nothing is. */
+void status_published_add(int root_fd, const char *root_path,
+                          struct journal_read *journal, struct status_source *source);
 
 #endif

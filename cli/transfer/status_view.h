@@ -25,8 +25,12 @@ struct status_session {
 
 /** From where it is known what was sent. */
 struct status_source {
-    bool journal; /**< there is one that can be read */
-    bool service; /**< one that serves the directory publishes it */
+    bool journal;    /**< there is one that can be read, and it counts */
+    size_t sessions; /**< that it names */
+    bool service;    /**< one that serves the directory tells it */
+    bool silent;     /**< that has told nothing yet */
+    /** The backend of the journal, if it does not count beside that of the service. */
+    char left_out[JOURNAL_URL_MAX];
 };
 
 /** What a person can do about a hold. */

@@ -37,7 +37,6 @@ struct status {
     struct selection sessions;
     struct lookup listed; /* of these, by their path */
     struct journal_read journal;
-    size_t journalled; /**< of its sessions, those that were not only published */
     struct status_source source;
     struct status_concern concern;
     int root;
@@ -270,7 +269,7 @@ static void show_away_session(struct status *s, const char *path)
  * service, they may be in a group of another user that cannot be listed. */
 static void show_away(struct status *s)
 {
-    for (size_t i = 0; i < s->journalled; i++) {
+    for (size_t i = 0; i < s->source.sessions; i++) {
         const struct journal_read_session *known = &s->journal.session[i];
         if (known->first != LOOKUP_NONE && !known->is_done &&
             !is_listed(s, known->done.path)) {
@@ -363,15 +362,18 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     select_read_own(&sys_real, s->root, &s->sessions);
     gpufl_status status =
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
-    free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
+        free(path);
         message_line("gpufl status", "%s%s: %s", state_dir ? "" : "the journal of ",
                      state_dir ? "--state-dir" : directory, s->journal.why);
         return EXIT_BAD_USE;
     }
     s->source.journal = status == GPUFL_OK;
-    s->journalled = s->journal.sessions;
-    s->source.service = !state_dir && status_published_add(s->root, &s->journal);
+    s->source.sessions = s->journal.sessions;
+    if (!state_dir) {
+        status_published_add(s->root, path, &s->journal, &s->source);
+    }
+    free(path);
     return show_status(s);
 }
 

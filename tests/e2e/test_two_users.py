@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import lib
 from lib import check, equal, until
@@ -200,6 +201,55 @@ def status_of_a_user_tells_what_the_service_has_sent(place):
     until(lambda: shows(1, "everything waits: ", f"       21 lines settled, {rest} bytes wait"), "n of m")
     service.stop(signal.SIGKILL)
     until(lambda: shows(1, "no journal found"), "what a dead service left is not believed")
+
+
+def status_leaves_out_a_journal_that_is_about_another_backend(place):
+    """A user has uploaded a session to one backend, and the service sends to another one, which has nothing of it."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    answers = threading.Event()
+
+    def slow(_sink, request):
+        if request.is_batch:
+            answers.wait(60)
+
+    with Sink(declare=True, epoch="one") as own, Sink(declare=True, epoch="two", answer=slow) as backend:
+        writer = _Session(service.logs)
+        writer.lines()
+        writer.end()
+        for user in (VICTIM, 0):
+            done = service.upload(user, "--session-id", writer.id, "--backend-url", own.url)
+            equal(done.returncode, 0, str(done.result))
+            told = service.status(user)
+            equal((told.returncode, "complete" in told.stdout), (0, True), told.stdout)
+        service.backend.url = backend.url
+        service.start()
+        until(lambda: any(writer.id in path.read_text() for path in service.run.glob("*.progress")), "it is published")
+        for user in (VICTIM, 0):
+            told = service.status(user)
+            equal((told.returncode, "complete" in told.stdout), (1, False), told.stdout)
+            check("as told by the service that serves this directory\n" in told.stdout, told.stdout)
+            check(f"not counted: the journal of this user, which is about {own.url}/api/v1 (" in told.stdout, told.stdout)
+            check("            0 lines settled" in told.stdout, told.stdout)
+            shown = json.loads(service.status(user, "--json").stdout)
+            equal((shown["journal"], shown["service"], shown["journal_left_out"]), (False, True, f"{own.url}/api/v1"), f"{shown}")
+        answers.set()
+        until(lambda: service.status(VICTIM).returncode == 0, "the service has sent it")
+
+
+def status_counts_a_journal_that_is_about_the_database_of_the_service(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    done = service.upload(VICTIM, "--session-id", writer.id)
+    equal(done.returncode, 0, str(done.result))
+    service.start()
+    until(lambda: "serves this directory, and by the journal of this user\n" in service.status(VICTIM).stdout, "it counts")
+    equal(service.status(VICTIM).returncode, 0, "all is sent")
 
 
 def the_lock_of_another_user_keeps_no_upload_away(place):
