@@ -21,6 +21,10 @@ from sink import Sink
 from writers import Live, Shifting, Windows
 
 
+# Of 65,536, as base/shares.h says.
+QUARANTINE_OF_ONE = 36864
+
+
 def _completes(sink):
     with sink.lock:
         return sum(r.path.endswith("session-complete") for r in sink.requests)
@@ -436,6 +440,33 @@ def files_of_another_layout(place):
         _goes_on(place, sink, writer)
 
 
+def a_channel_whose_ranges_fill_the_quarantine(place):
+    """Very many files of half a line each, of one user: what is kept of them has a limit."""
+    writer = Live(place.logs)
+    writer.end()
+    torn = place.logs / "torn"
+    for number in range(1, QUARANTINE_OF_ONE + 6):
+        if number % 30000 == 1:  # a file has no more names than some 65,000
+            torn.unlink(missing_ok=True)
+            torn.write_text("{")
+        os.link(torn, writer.dir / f"device.{number}.log")
+    torn.unlink()
+    _give(place)
+    with Sink() as sink:
+        _is_held(place, _upload(place, sink), "quarantine_full")
+        _is_held(place, _upload(place, sink), "quarantine_full")
+        listed = place.run("gpufl", "quarantine", "list", place.logs, **AS_USER).stdout.splitlines()
+        names = [line.split()[0] for line in listed if writer.id in line]
+        equal(len(names), QUARANTINE_OF_ONE, "ranges")
+        behind = set(bytes(writer.written["device"]).splitlines())
+        equal((behind - _missing(sink, writer), _completes(sink)), (set(), 0), "the lines behind them wait")
+        dropped = place.run("gpufl", "quarantine", "drop", place.logs, *names[:10], **AS_USER)
+        equal(dropped.returncode, 0, dropped.stdout + dropped.stderr)
+        done = _upload(place, sink)
+        check(HELD["quarantine_full"][1] not in done.stdout, done.stdout)
+        equal((_missing(sink, writer), _completes(sink)), (set(), 0), done.stdout)
+
+
 def a_manifest_that_cannot_be_read(place):
     def run(resolve):
         writer = Live(place.logs)
@@ -471,6 +502,7 @@ TESTS = {
     "without_positions": test_held_backend.another_backend_that_got_the_channel_without_positions,
     "expired": test_held_backend.a_session_that_the_backend_deleted,
     "no_positions": test_held_backend.a_backend_that_does_not_know_positions_any_more,
+    "quarantine_full": a_channel_whose_ranges_fill_the_quarantine,
     "owner": a_directory_of_another_owner,
     "claimed": a_second_directory_of_an_id,
     "moved": a_second_directory_of_an_id_whose_first_is_not_there,

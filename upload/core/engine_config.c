@@ -9,6 +9,7 @@
 #define REQUESTS_PER_SECOND 50u
 #define RESCAN_INTERVAL_MS  10000u
 #define DIRECTORY_BYTES     (112u << 20)
+#define QUARANTINE_RANGES   65536u
 #define JOURNAL_BYTES       (512u << 10)
 #define ZSTD_LEVEL          1
 
@@ -24,6 +25,7 @@ void engine_config_default(struct engine_config *config)
         .zstd_level = ZSTD_LEVEL,
         .rescan_interval_ms = RESCAN_INTERVAL_MS,
         .directory_bytes = DIRECTORY_BYTES,
+        .quarantine_ranges = QUARANTINE_RANGES,
         .journal_bytes = JOURNAL_BYTES,
         .program = "gpufl",
         .same_origin_name = "--same-origin",

@@ -72,6 +72,7 @@ struct engine_config {
     uint64_t rescan_interval_ms;
     uint64_t directory_bytes; /**< that may be kept of all directories, see base/shares.h;
                                  0 = no limit */
+    uint64_t quarantine_ranges; /**< likewise that may be in quarantine; 0 = no limit */
     uint64_t journal_bytes; /**< the journal is rewritten when it is larger than this and
                                than four times its state */
     /** Which files are deleted once the backend has acknowledged them as stored. */

@@ -57,6 +57,8 @@ struct engine {
     unsigned roots;
     struct path_table claims; /**< see core/claims.h */
     struct shares shares;     /**< bytes that are kept of the directories of each owner */
+    struct shares ranges;     /**< those in quarantine, of each owner */
+    bool ranges_left;         /**< some are not any more: see core/room.h */
     struct visit_queue visits; /**< sessions to be inspected */
     struct session *later;     /**< to be inspected after the flush interval, in order */
     struct session **later_last;

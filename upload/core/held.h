@@ -54,6 +54,9 @@ enum held_exit {
     X(NO_POSITIONS, "no_positions", MEND,                                                \
       "the backend does not support positions any more: see 'positions' in "             \
       "info/version")                                                                    \
+    X(QUARANTINE_FULL, "quarantine_full", MEND,                                          \
+      "its user has as many ranges in quarantine as are kept: drop some (gpufl "         \
+      "quarantine), or remove their sessions")                                           \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user than --require-owner-uid says: change its " \
       "owner, or the option")                                                            \

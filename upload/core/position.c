@@ -3,6 +3,7 @@
 #include "upload/core/position.h"
 
 #include "base/log.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/journal/record_apply.h"
 
@@ -237,6 +238,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
         return false; /* without its number, the range would be nobody's */
     }
     listed.stream = st->id;
+    listed.owner = room_owner_of(session);
     if (!registry_quarantine(session->root, &listed)) {
         return false;
     }
@@ -270,19 +272,26 @@ void position_release(struct stream *st, const struct record_released *record)
     }
 }
 
+/* Whose it is could not be told while the journal was read. */
+static bool position_range_is_settled(void *arg, struct record_quarantine *range)
+{
+    struct root *root = arg;
+    struct shares *shares = &root->engine->ranges;
+    const struct stream *st = session_stream_numbered(root, range->stream);
+    bool settled = st && record_range_is_settled(range, st->file, st->offset);
+    if (settled) {
+        shares_remove(shares, range->owner, 1);
+        range->owner = room_owner_of(st->session);
+        shares_add(shares, range->owner, 1);
+    } else if (st) {
+        st->session->quarantined--;
+    }
+    return settled;
+}
+
 void position_unlist_unsettled(struct root *root)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < root->quarantines; i++) {
-        const struct record_quarantine *range = &root->quarantine[i];
-        const struct stream *st = session_stream_numbered(root, range->stream);
-        if (st && record_range_is_settled(range, st->file, st->offset)) {
-            root->quarantine[kept++] = *range;
-        } else if (st) {
-            st->session->quarantined--;
-        }
-    }
-    root->quarantines = kept;
+    registry_keep_ranges(root, position_range_is_settled, root);
 }
 
 /* Numbers of batches and files only rise. */

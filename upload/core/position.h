@@ -48,8 +48,8 @@ bool position_part_at(struct stream *stream, const struct reply_end *end,
 /** Notes what else is to be known of its end. \return as position_advance. */
 bool position_note_end(struct stream *stream, enum end_state state);
 
-/** Adds a range of \p stream to the quarantine list and moves the position past it.
- * \return false if the journal cannot be written now. */
+/** Adds a range of \p stream to the quarantine list, for which room_for_range(), and
+ * moves the position past it. \return false if the journal cannot be written now. */
 bool position_quarantine(struct stream *stream, const struct record_quarantine *record);
 
 /** Removes a range from the quarantine list: it is stored now, or given up. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "upload/journal/record_apply.h"
 
 int registry_channel(struct root *root, const char *channel)
@@ -35,12 +36,25 @@ bool registry_follows(const struct root *root, const char *channel)
 
 static bool registry_reserve_quarantine(struct root *root)
 {
-    struct record_quarantine *more =
-        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
+    struct record_quarantine *more = array_grown(root->quarantine, root->quarantines,
+                                                 &root->quarantine_cap, sizeof *more);
     if (more) {
         root->quarantine = more;
     }
     return more != NULL;
+}
+
+static void registry_add_range(struct root *root, const struct record_quarantine *record)
+{
+    root->quarantine[root->quarantines++] = *record;
+    shares_add(&root->engine->ranges, record->owner, 1);
+}
+
+static void registry_uncharge_range(const struct root *root,
+                                    const struct record_quarantine *record)
+{
+    shares_remove(&root->engine->ranges, record->owner, 1);
+    root->engine->ranges_left = true;
 }
 
 bool registry_list_quarantine(struct root *root, const struct record_quarantine *record)
@@ -48,7 +62,7 @@ bool registry_list_quarantine(struct root *root, const struct record_quarantine 
     if (!registry_reserve_quarantine(root)) {
         return false;
     }
-    root->quarantine[root->quarantines++] = *record;
+    registry_add_range(root, record);
     return true;
 }
 
@@ -58,14 +72,33 @@ bool registry_quarantine(struct root *root, const struct record_quarantine *reco
         !record_append_quarantine(root->journal, record)) {
         return false;
     }
-    root->quarantine[root->quarantines++] = *record;
+    registry_add_range(root, record);
     return true;
 }
 
 bool registry_release(struct root *root, const struct record_released *record,
                       struct record_quarantine *out)
 {
-    return record_take_range(record, root->quarantine, &root->quarantines, out);
+    bool taken = record_take_range(record, root->quarantine, &root->quarantines, out);
+    if (taken) {
+        registry_uncharge_range(root, out);
+    }
+    return taken;
+}
+
+void registry_keep_ranges(struct root *root,
+                          bool (*keeps)(void *arg, struct record_quarantine *range),
+                          void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (keeps && keeps(arg, &root->quarantine[i])) {
+            root->quarantine[kept++] = root->quarantine[i];
+        } else {
+            registry_uncharge_range(root, &root->quarantine[i]);
+        }
+    }
+    root->quarantines = kept;
 }
 
 bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file)

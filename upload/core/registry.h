@@ -66,6 +66,7 @@ struct root {
     uint32_t last_stream_id;
     struct record_quarantine *quarantine;
     size_t quarantines;
+    size_t quarantine_cap;
     struct record_passed *passed; /**< see core/passed.h */
     size_t passes;
     size_t passes_cap;
@@ -128,6 +129,11 @@ bool registry_quarantine(struct root *root, const struct record_quarantine *reco
  * is not listed. */
 bool registry_release(struct root *root, const struct record_released *record,
                       struct record_quarantine *out);
+
+/** Keeps the ranges that \p keeps says yes to; NULL = none. */
+void registry_keep_ranges(struct root *root,
+                          bool (*keeps)(void *arg, struct record_quarantine *range),
+                          void *arg);
 
 /** \return true if a range in that file of the stream is quarantined. */
 bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file);

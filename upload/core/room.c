@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the directories that wait, of each owner. */
+/* Counts the directories that wait, of each owner, and asks whether one may have more
+ * ranges in quarantine. */
 #include "upload/core/room.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/held.h"
 #include "upload/core/owners.h"
 #include "upload/core/session.h"
 #include "upload/core/stream.h"
@@ -166,6 +168,66 @@ void room_each(const struct root *root,
     for (const struct room_wait *w = root->waits; w; w = w->next) {
         visit(arg, w->owner, w->finding > w->found ? w->finding : w->found);
     }
+}
+
+static bool room_has_for_range(const struct session *session)
+{
+    return shares_have_room(&session->root->engine->ranges, room_owner_of(session), 1);
+}
+
+bool room_for_range(struct stream *st)
+{
+    bool fits = room_has_for_range(st->session);
+    if (!fits) {
+        stream_hold(st, HELD_QUARANTINE_FULL);
+    }
+    return fits;
+}
+
+struct room_parked {
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    unsigned streams;
+};
+
+static bool room_range_is_anothers(void *arg, struct record_quarantine *range)
+{
+    const struct room_parked *parked = arg;
+    bool own = false;
+    for (unsigned i = 0; i < parked->streams; i++) {
+        own = own || parked->stream[i].id == range->stream;
+    }
+    return !own;
+}
+
+void room_forget_ranges(struct root *root, const struct parked_session *session)
+{
+    struct room_parked parked = {.streams = session->streams};
+    if (root->quarantines && !session->held) {
+        parked_streams(session, parked.stream);
+        registry_keep_ranges(root, room_range_is_anothers, &parked);
+    }
+}
+
+static bool room_holds_range(const struct session *session)
+{
+    bool hold = false;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        hold = hold || (st->held && st->hold_reason == HELD_QUARANTINE_FULL);
+    }
+    return hold;
+}
+
+void room_ranges_go_on(struct engine *engine)
+{
+    for (unsigned i = 0; engine->ranges_left && i < engine->roots; i++) {
+        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            if (room_holds_range(s) && room_has_for_range(s)) {
+                session_mark(s);
+            }
+        }
+    }
+    engine->ranges_left = false;
 }
 
 void room_close(struct root *root)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories that wait until there is room for more of their owner: they are counted,
- * and found again by the next listing. */
+ * and found again by the next listing. Streams that wait until there is room for more of
+ * its ranges in quarantine. */
 #ifndef GPUFL_UPLOAD_CORE_ROOM_H
 #define GPUFL_UPLOAD_CORE_ROOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "upload/core/registry.h"
 #include "upload/core/session.h"
+#include "upload/core/stream.h"
 
 /** A directory of which nothing is known yet. */
 struct room_asked {
@@ -42,6 +45,16 @@ bool room_goes_on_for(const struct root *root, uint32_t owner);
 /** Visits the owners whose directories wait, with their number. */
 void room_each(const struct root *root,
                void (*visit)(void *arg, uint32_t owner, unsigned count), void *arg);
+
+/** \return true if one more range of \p stream may be put into quarantine; otherwise the
+ * stream is held. What the journal has already is kept in any case. */
+bool room_for_range(struct stream *stream);
+
+/** Once ranges have left quarantine: looks again at those that are held and have room. */
+void room_ranges_go_on(struct engine *engine);
+
+/** Lets the ranges of a parked session go, of which nothing is known any more. */
+void room_forget_ranges(struct root *root, const struct parked_session *session);
 
 /** Frees what is kept of the root. */
 void room_close(struct root *root);

@@ -68,16 +68,15 @@ struct stream *session_stream_numbered(const struct root *root, uint32_t id)
     return found;
 }
 
+static bool session_range_is_anothers(void *session, struct record_quarantine *range)
+{
+    return !session_find_number(session, range->stream);
+}
+
 void session_unlist_ranges(struct session *session)
 {
     struct root *root = session->root;
-    size_t kept = 0;
-    for (size_t i = 0; i < root->quarantines; i++) {
-        if (!session_find_number(session, root->quarantine[i].stream)) {
-            root->quarantine[kept++] = root->quarantine[i];
-        }
-    }
-    root->quarantines = kept;
+    registry_keep_ranges(root, session_range_is_anothers, session);
     session->quarantined = 0;
     for (unsigned i = 0; i < session->streams; i++) {
         passed_forget(root, session->stream[i]->id);

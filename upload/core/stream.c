@@ -185,7 +185,7 @@ void stream_hold(struct stream *st, enum held_reason reason)
     /* A person gave up what cannot be read, but this file came later, or the backend has
      * another end since. */
     bool came = reason == HELD_SHORTER || reason == HELD_LATE || reason == HELD_EXPIRED ||
-                st->unproved;
+                reason == HELD_QUARANTINE_FULL || st->unproved;
     if (st->ended_file == st->file && !st->offer && !came) {
         st->rest = STREAM_DRAINED;
         return;

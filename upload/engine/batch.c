@@ -13,6 +13,7 @@
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/raw_lines.h"
+#include "upload/core/room.h"
 #include "upload/core/shutdown.h"
 #include "upload/engine/line_end.h"
 #include "upload/engine/next_file.h"
@@ -215,6 +216,13 @@ static enum made batch_skip(struct stream *st, const struct record_quarantine *w
     return batch_post(offer, 0);
 }
 
+static enum made batch_quarantine(struct stream *st,
+                                  const struct record_quarantine *record)
+{
+    return room_for_range(st) && position_quarantine(st, record) ? MADE_STEP
+                                                                 : MADE_NOTHING;
+}
+
 /* A file that will not grow ends without a newline: half a record from a crash, or a
  * whole one whose newline is missing. */
 static enum made batch_torn_end(struct stream *st, size_t len)
@@ -230,7 +238,7 @@ static enum made batch_torn_end(struct stream *st, size_t len)
     if (st->positions) {
         return batch_skip(st, &record, crc32c(0, raw, len), true);
     }
-    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    return batch_quarantine(st, &record);
 }
 
 /* The rest of the line changes the file. */
@@ -248,9 +256,10 @@ static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t c
     }
     struct record_quarantine record = batch_unsent(st, end, "line longer than 8 MiB");
     if (st->positions) {
-        return batch_skip(st, &record, st->search.crc, false);
+        return room_for_range(st) ? batch_skip(st, &record, st->search.crc, false)
+                                  : MADE_NOTHING;
     }
-    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    return batch_quarantine(st, &record);
 }
 
 /* There is no newline within a batch's size: one long line. Tries a large buffer; a line

@@ -11,6 +11,7 @@
 #include "upload/core/origin_proof.h"
 #include "upload/core/owners.h"
 #include "upload/core/raw_lines.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/ack.h"
 #include "upload/engine/next_wait.h"
@@ -46,6 +47,7 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     }
     engine->config = *config;
     engine->shares.limit = config->directory_bytes;
+    engine->ranges.limit = config->quarantine_ranges;
     engine->visits.ends = !config->service;
     engine->origin.config = &engine->config;
     engine->origin.trouble = &engine->trouble;
@@ -296,6 +298,7 @@ uint64_t engine_turn(struct engine *engine)
         discovery_begin(engine->root[i], now_ms);
     }
     do {
+        room_ranges_go_on(engine);
         again = engine_take_replies(engine, now_ms);
         engine_collect_syncs(engine);
         engine_list_roots(engine, now_ms);
@@ -379,6 +382,7 @@ void engine_close(struct engine *engine)
     path_table_close(&engine->claims);
     owners_close(&engine->owners);
     shares_close(&engine->shares);
+    shares_close(&engine->ranges);
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);

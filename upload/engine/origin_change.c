@@ -173,7 +173,8 @@ static void change_begin_stream(const struct root *root, struct stream *st, bool
  * files that were given up are sent if they are there. */
 static void change_begin(struct root *root, bool same_url)
 {
-    root->quarantines = root->passes = 0;
+    registry_keep_ranges(root, NULL, NULL);
+    root->passes = 0;
     parking_open_all(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         s->state = SESSION_OPEN;

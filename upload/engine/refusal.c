@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "upload/core/position.h"
+#include "upload/core/room.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/part.h"
 #include "upload/http/reply.h"
@@ -136,10 +137,22 @@ static struct record_quarantine refusal_range(const struct offer *offer,
     return record;
 }
 
+/* It is refused again then. */
+static bool refusal_has_room(struct offer *offer, uint64_t now_ms)
+{
+    bool has_room = room_for_range(offer->stream);
+    if (!has_room) {
+        offer->state = OFFER_WAITING;
+        offer->retry_at_ms = now_ms;
+        offer_drop_frame(offer->stream->session->root->engine, offer);
+    }
+    return has_room;
+}
+
 void refusal_skip(struct offer *offer, const struct transport_reply *reply,
                   const char *why, uint64_t now_ms)
 {
-    if (refusal_holds(offer, reply->status, now_ms)) {
+    if (refusal_holds(offer, reply->status, now_ms) || !refusal_has_room(offer, now_ms)) {
         return;
     }
     struct record_quarantine *skip = malloc(sizeof *skip);
@@ -159,7 +172,7 @@ void refusal_skip(struct offer *offer, const struct transport_reply *reply,
 void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
                         uint64_t now_ms)
 {
-    if (refusal_holds(offer, reply->status, now_ms)) {
+    if (refusal_holds(offer, reply->status, now_ms) || !refusal_has_room(offer, now_ms)) {
         return;
     }
     struct record_quarantine record = refusal_range(offer, reply);

@@ -388,6 +388,7 @@ void root_close(struct root *root)
     }
     path_table_close(&root->by_path);
     origin_history_fini(&root->origin);
+    registry_keep_ranges(root, NULL, NULL);
     free(root->quarantine);
     free(root->passed);
     free(root->given);

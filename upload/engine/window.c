@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "schema/protocol.h"
 #include "upload/core/position.h"
+#include "upload/core/room.h"
 #include "upload/http/encode.h"
 #include "upload/source/identity.h"
 
@@ -82,7 +83,8 @@ static enum made window_quarantine(struct stream *st, const struct sidecar *side
     memcpy(record.id, sidecar->window_id, sizeof record.id);
     st->session->root->engine->made_bytes += sidecar->payload_bytes; /* were read */
     snprintf(record.reason, sizeof record.reason, "%s", reason);
-    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    return room_for_range(st) && position_quarantine(st, &record) ? MADE_STEP
+                                                                  : MADE_NOTHING;
 }
 
 /* An agent that delivers and deletes a payload leaves its id in this file first. */

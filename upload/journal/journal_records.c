@@ -3,6 +3,7 @@
  * the fields that it knows; a field that was added later is 0 where it is missing. */
 #include "upload/journal/journal_records.h"
 
+#include "base/shares.h"
 #include "upload/journal/record_payload.h"
 #include "upload/journal/record_position.h"
 
@@ -219,6 +220,7 @@ bool record_parse_quarantine(const struct journal_record *record,
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->status = (int32_t)bytes_get_uint(&b, 4);
     bytes_get_string(&b, f->reason, sizeof f->reason);
+    f->owner = SHARES_NOBODY;
     return !b.bad;
 }
 

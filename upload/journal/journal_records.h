@@ -138,6 +138,7 @@ struct record_quarantine {
     uint64_t begin, end;
     uint32_t lines;
     int32_t status;   /**< HTTP status; 0 = never sent (a local reason) */
+    uint32_t owner;   /**< whose share it takes room of; not in the journal */
     char reason[201]; /**< first bytes of the answer, or the local reason */
 };
 

@@ -307,6 +307,7 @@ bool parking_forget(struct root *root, struct parked_session *s)
         return false;
     }
     passed_forget_parked(root, s);
+    room_forget_ranges(root, s);
     parked_drop(&root->parked, s);
     return true;
 }
