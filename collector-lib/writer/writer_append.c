@@ -28,6 +28,7 @@ static size_t append_now(struct writer *w, enum channel channel, const struct te
         if (spool_fail(&w->spool, channel_name(channel), reason, now_ns,
                        now_ns + w->context.anchor_ns)) {
             memset(w->resumed, 0, sizeof w->resumed);
+            memset(w->reopened, 0, sizeof w->reopened);
         }
     }
     spool_wrote(&w->spool, kept);
@@ -133,14 +134,20 @@ void writer_append_names(struct writer *w)
     }
 }
 
+/* The disk may take the opening and no more, each time that it is tried. */
 static bool open_again(struct writer *w, enum channel channel)
 {
     const struct writer_sent all = all_names(w);
+    size_t opening = w->reopened[channel] ? 0 : w->opening.len;
     text_clear(&w->names_text);
-    text_append(&w->names_text, w->opening.data, w->opening.len);
+    text_append(&w->names_text, w->opening.data, opening);
     format_names(w, &(struct writer_sent){0});
-    if (w->names_text.failed ||
-        append_now(w, channel, &w->names_text) < w->names_text.len) {
+    if (w->names_text.failed) {
+        return false;
+    }
+    size_t kept = append_now(w, channel, &w->names_text);
+    w->reopened[channel] = kept >= opening;
+    if (kept < w->names_text.len) {
         return false;
     }
     w->sent[channel] = all;

@@ -67,7 +67,8 @@ struct writer {
     struct text names_text;
     struct session_names used_names;
     struct writer_sent sent[CHANNEL_COUNT];
-    bool resumed[CHANNEL_COUNT]; /* after a failed write, it takes writes again */
+    bool reopened[CHANNEL_COUNT]; /* after a failed write, the opening is written again */
+    bool resumed[CHANNEL_COUNT];  /* after a failed write, it takes writes again */
     uint64_t scope_batches;
     uint32_t
         rows_before_trace;     /* of each ring, until what was fetched may be delivered */
