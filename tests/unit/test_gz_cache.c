@@ -231,6 +231,123 @@ static void members_of_one_short_line_each_and_some_of_none_are_read(void **stat
     dirs_remove(dir);
 }
 
+#define STEP_BYTES  (1u << 20)
+#define LARGE_BYTES (24u << 20)
+
+/* `<dir>/x.gz` holds \p len zeros and "end\n". */
+static int gz_large(const char *dir, size_t len)
+{
+    char *zeros = calloc(1, len);
+    assert_non_null(zeros);
+    gz_add_member(dir, zeros, len);
+    gz_add_member(dir, "end\n", 4);
+    free(zeros);
+    return gz_open(dir, "x.gz", O_RDONLY);
+}
+
+/* \return true once the end of the file was read by that reader. */
+static bool gz_turn(struct gz_cache *cache, int fd, uint64_t now_ms, uint32_t owner,
+                    const void *reader, size_t size)
+{
+    char buf[64];
+    size_t len;
+    uint64_t before = cache->decoded;
+    gz_cache_turn(cache, now_ms);
+    gpufl_status status = gz_cache_read(gz_cache_for(cache, owner, reader), fd, size - 2,
+                                        buf, sizeof buf, &len);
+    assert_true(cache->decoded - before <= STEP_BYTES + 2 * BATCH);
+    assert_true(status == GPUFL_OK || status == GPUFL_BUSY);
+    assert_int_equal(cache->busy, status == GPUFL_BUSY);
+    assert_int_equal(len, status == GPUFL_OK ? 6 : 0);
+    assert_memory_equal(buf, "\0\0end\n", len);
+    return status == GPUFL_OK;
+}
+
+/* Anybody can make a file that is read from any place on. */
+static void the_way_to_a_far_place_takes_several_turns(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    int fd = gz_large(dir, LARGE_BYTES);
+    unsigned turns = 1;
+    while (!gz_turn(&cache, fd, 0, 1, &cache, LARGE_BYTES)) {
+        turns++;
+    }
+    assert_in_range(turns, LARGE_BYTES / STEP_BYTES, LARGE_BYTES / STEP_BYTES + 1);
+    assert_true(gz_turn(&cache, fd, 0, 1, &cache, LARGE_BYTES));
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
+/* However many files somebody else has, which never come to their end. */
+static void nobody_loses_a_decoder_to_one_who_has_many(void **state)
+{
+    (void)state;
+    static char others[100];
+    char *dir = dirs_make();
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    int fd = gz_large(dir, LARGE_BYTES);
+    unsigned turns = 1;
+    unsigned begun = 0;
+    for (; begun < 64; begun++) {
+        (void)gz_turn(&cache, fd, 0, 2, &others[begun % 100], LARGE_BYTES);
+    }
+    while (!gz_turn(&cache, fd, turns, 1, &cache, LARGE_BYTES)) {
+        turns++;
+        for (unsigned i = 0; i < 4; i++, begun++) {
+            (void)gz_turn(&cache, fd, turns, 2, &others[begun % 100], LARGE_BYTES);
+        }
+    }
+    assert_in_range(turns, LARGE_BYTES / STEP_BYTES, LARGE_BYTES / STEP_BYTES + 1);
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
+/* More than there are decoders: each finds its place, though some wait. */
+static void all_files_of_one_owner_are_read_in_the_end(void **state)
+{
+    (void)state;
+    static char readers[70];
+    const size_t size = 4u << 20;
+    char *dir = dirs_make();
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    int fd = gz_large(dir, size);
+    unsigned read = 0;
+    for (unsigned round = 0; read < 70; round++) {
+        assert_true(round < 100);
+        for (unsigned i = 0; i < 70; i++) {
+            if (!readers[i] && gz_turn(&cache, fd, round, 1, &readers[i], size)) {
+                readers[i] = 1;
+                read++;
+            }
+        }
+    }
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
+static void a_decoder_that_nobody_came_back_for_is_taken_after_a_minute(void **state)
+{
+    (void)state;
+    static char readers[GZ_CACHE_SLOTS + 1];
+    char *dir = dirs_make();
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    int fd = gz_large(dir, LARGE_BYTES);
+    for (unsigned i = 0; i <= GZ_CACHE_SLOTS; i++) {
+        assert_false(gz_turn(&cache, fd, 1000, 1, &readers[i], LARGE_BYTES));
+        assert_int_equal(cache.full, i == GZ_CACHE_SLOTS);
+    }
+    assert_false(gz_turn(&cache, fd, 61000, 1, &readers[GZ_CACHE_SLOTS], LARGE_BYTES));
+    assert_false(cache.full);
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +358,10 @@ int main(void)
         cmocka_unit_test(what_is_no_gzip_file_is_read_as_it_is),
         cmocka_unit_test(a_file_that_goes_on_without_holding_anything_is_damaged),
         cmocka_unit_test(members_of_one_short_line_each_and_some_of_none_are_read),
+        cmocka_unit_test(the_way_to_a_far_place_takes_several_turns),
+        cmocka_unit_test(nobody_loses_a_decoder_to_one_who_has_many),
+        cmocka_unit_test(all_files_of_one_owner_are_read_in_the_end),
+        cmocka_unit_test(a_decoder_that_nobody_came_back_for_is_taken_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

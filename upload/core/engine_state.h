@@ -65,6 +65,7 @@ struct engine {
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;
     struct turns complete_turns; /**< of their owners, with session-complete */
+    struct turns decode_turns;   /**< likewise, with offers that are `decoding` */
     struct lanes live;           /**< streams that wait for their turn, of each owner */
     struct lanes backlog;
     unsigned live_in_a_row; /**< turns since one of the backlog */

@@ -52,7 +52,8 @@ struct offer {
     bool refused;      /**< it is sent again only if it can be read, to be split */
     bool restored;     /**< of an earlier run: power loss may hide that it was sent */
     bool is_shutdown;
-    bool paid; /**< its request is already counted in the bucket */
+    bool decoding; /**< it is read again in steps, see gz_cache_turn */
+    bool paid;     /**< its request is already counted in the bucket */
     void *frame;
     size_t frame_len;
     uint32_t crc32;

@@ -7,6 +7,8 @@
 /* How often the backend is asked of a stream that is held because its file is not there.
  */
 #define STREAM_ASKS_AGAIN_MS 60000u
+/* All decoders are on their way, which takes several turns. */
+#define DECODERS_WAIT_MS 100u
 
 struct stream *stream_of(struct queue_node *node)
 {
@@ -46,7 +48,7 @@ struct tail_where stream_where(const struct stream *st)
         .any_number = st->gap || st->lost,
         .head = st->head,
         .index = st->index,
-        .cache = &root->engine->gz,
+        .cache = gz_cache_for(&root->engine->gz, session_lane(st->session), st),
     };
 }
 
@@ -153,6 +155,13 @@ void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
     st->due_ms = due_ms;
     lanes_push(live ? &engine->live : &engine->backlog, session_lane(st->session),
                &st->node);
+}
+
+void stream_decode_on(struct stream *st)
+{
+    const struct engine *engine = st->session->root->engine;
+    uint64_t wait_ms = engine->gz.full ? DECODERS_WAIT_MS : 1;
+    stream_enqueue(st, false, engine->config.sys->now_ms() + wait_ms);
 }
 
 void stream_note_growth(struct stream *st)

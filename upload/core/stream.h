@@ -39,6 +39,14 @@ struct stream_search {
     uint32_t file;
 };
 
+/** How far the file that holds what was sent was looked for, among those after `file`. */
+struct stream_sought {
+    uint64_t at; /**< which ends there */
+    struct record_mark mark;
+    uint32_t file;
+    uint32_t number; /**< none up to here does; 0 = no search is under way */
+};
+
 /** A file that was read from its first byte on, in this run. */
 struct stream_whole {
     struct file_known known;
@@ -70,6 +78,7 @@ struct stream {
     struct record_end end;       /**< where it ends at the backend, by positions */
     struct stream_whole whole;
     struct stream_search search;
+    struct stream_sought sought;
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
@@ -184,6 +193,9 @@ struct record_stream stream_record(const struct stream *stream);
 /** Adds it to the queue of live streams or of the backlog, due at \p due_ms. A stream
  * that is queued already keeps its place and takes the earlier time. */
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
+
+/** Has it go on in a later turn, as the engine's gz_cache is busy. */
+void stream_decode_on(struct stream *stream);
 
 /** Notes that something happened to its files since its offer was made. */
 void stream_note_growth(struct stream *stream);

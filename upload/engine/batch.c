@@ -269,9 +269,15 @@ static enum made batch_long_line(struct stream *st, bool final)
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
-    if (!raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES) ||
-        tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
-            GPUFL_OK) {
+    gpufl_status status = GPUFL_ERR_NOMEM;
+    if (raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES)) {
+        status =
+            tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk);
+    }
+    if (status == GPUFL_BUSY) {
+        stream_decode_on(st);
+    }
+    if (status != GPUFL_OK) {
         return MADE_NOTHING;
     }
     engine->made_bytes += chunk.len;
@@ -306,7 +312,11 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         }
         if (chunk->packed && session->layout == SESSION_LIVE &&
             !stream_packed_is_whole(st, st->file, st->offset) && !shutdown_is_last(st)) {
-            stream_hold(st, HELD_COMPRESSED);
+            if (session->root->engine->gz.busy) {
+                stream_decode_on(st);
+            } else {
+                stream_hold(st, HELD_COMPRESSED);
+            }
             return MADE_NOTHING;
         }
         st->rest = STREAM_DRAINED;
@@ -363,7 +373,10 @@ enum made batch_make(struct stream *st)
         st->at_shutdown = true;
         uint64_t now_ms = engine->config.sys->now_ms();
         if (!shutdown_may_go(st, now_ms)) {
-            if (session_writer_is_unprobed(st->session)) {
+            if (engine->gz.busy) {
+                st->at_shutdown = !first_time; /* the others are looked at again */
+                stream_decode_on(st);
+            } else if (session_writer_is_unprobed(st->session)) {
                 stream_enqueue(st, true,
                                st->session->last_growth_ms + SESSION_SILENCE_MS);
             }

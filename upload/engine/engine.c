@@ -46,6 +46,7 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
         return GPUFL_ERR_NOMEM;
     }
     engine->config = *config;
+    engine->gz.step_bytes = GZ_CACHE_STEP_BYTES;
     engine->shares.limit = config->directory_bytes;
     engine->ranges.limit = config->quarantine_ranges;
     engine->visits.ends = !config->service;

@@ -27,9 +27,14 @@ bool line_end_find(struct stream *st, uint64_t from, uint32_t crc, uint64_t *end
     struct tail_chunk chunk;
     where.offset = from;
     where.tells_holes = true;
+    gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
+                                    engine->config.max_batch_bytes, &chunk);
+    if (status == GPUFL_BUSY) {
+        stream_decode_on(st);
+        return false;
+    }
     st->search = (struct stream_search){0};
-    if (tail_read(engine->config.sys, &where, engine->raw, engine->config.max_batch_bytes,
-                  &chunk) != GPUFL_OK) {
+    if (status != GPUFL_OK) {
         stream_enqueue(st, false, now_ms + AGAIN_MS); /* from the line's begin */
         return false;
     }

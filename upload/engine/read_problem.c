@@ -71,51 +71,82 @@ static bool read_problem_begins_after_the_end(struct stream *st)
     return true;
 }
 
+/* What a search has not come to yet is not known. */
+static bool read_problem_is_open(struct stream *st)
+{
+    bool busy = st->session->root->engine->gz.busy;
+    if (busy) {
+        stream_decode_on(st);
+    }
+    return busy;
+}
+
+static enum made read_problem_hold(struct stream *st, enum held_reason reason)
+{
+    if (stream_asks_first(st, reason)) {
+        return MADE_STEP;
+    }
+    reason = sealed_file_or_copy(st, reason);
+    if (!read_problem_is_open(st)) {
+        stream_hold(st, reason);
+    }
+    return MADE_NOTHING;
+}
+
+static enum made read_problem_not_found(struct stream *st)
+{
+    struct session *session = st->session;
+    if (read_problem_begins_later(st) || (st->gap && sealed_file_find(st))) {
+        return MADE_STEP;
+    }
+    if (read_problem_is_open(st)) {
+        return MADE_NOTHING;
+    }
+    if (session->layout == SESSION_SHIFTING) {
+        return shifted_stream_lost(st);
+    }
+    if (session->layout == SESSION_LIVE && st->ended_file == st->file &&
+        st->file <= st->highest) {
+        return next_file_pass(st) ? MADE_STEP : MADE_NOTHING;
+    }
+    if (session->layout == SESSION_LIVE && st->file <= st->highest &&
+        read_problem_hold(st, HELD_MISSING) == MADE_STEP) {
+        return MADE_STEP;
+    }
+    /* Renamed, as the next inspection will find, or deleted. */
+    st->rest = st->file <= st->highest              ? STREAM_PENDING
+               : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
+                                                    : STREAM_DRAINED;
+    return MADE_NOTHING;
+}
+
+static enum made read_problem_other(struct stream *st)
+{
+    if (read_problem_begins_in_the_middle(st) || read_problem_begins_after_the_end(st)) {
+        return MADE_STEP;
+    }
+    return read_problem_hold(st, HELD_OTHER);
+}
+
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
     struct session *session = st->session;
+    bool late =
+        status == GPUFL_ERR_FORMAT && !chunk->elsewhere && sealed_file_is_late(st);
     if (chunk->elsewhere) {
         st->rest = STREAM_PENDING;
         session_mark_later(session, session->root->engine->config.sys->now_ms());
     } else if (status == GPUFL_ERR_NOT_FOUND) {
-        if (read_problem_begins_later(st) || (st->gap && sealed_file_find(st))) {
-            return MADE_STEP;
-        }
-        if (session->layout == SESSION_SHIFTING) {
-            return shifted_stream_lost(st);
-        }
-        if (session->layout == SESSION_LIVE && st->ended_file == st->file &&
-            st->file <= st->highest) {
-            return next_file_pass(st) ? MADE_STEP : MADE_NOTHING;
-        }
-        if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            if (stream_asks_first(st, HELD_MISSING)) {
-                return MADE_STEP;
-            }
-            stream_hold(st, sealed_file_or_copy(st, HELD_MISSING));
-        }
-        /* Renamed, as the next inspection will find, or deleted. */
-        st->rest = st->file <= st->highest              ? STREAM_PENDING
-                   : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
-                                                        : STREAM_DRAINED;
-    } else if (status == GPUFL_ERR_FORMAT && sealed_file_is_late(st)) {
+        return read_problem_not_found(st);
+    } else if (late) {
         stream_hold(st, HELD_LATE);
+    } else if (read_problem_is_open(st)) {
+        return MADE_NOTHING;
     } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
-        if (read_problem_begins_in_the_middle(st) ||
-            read_problem_begins_after_the_end(st)) {
-            return MADE_STEP;
-        }
-        if (stream_asks_first(st, HELD_OTHER)) {
-            return MADE_STEP;
-        }
-        stream_hold(st, sealed_file_or_copy(st, HELD_OTHER));
+        return read_problem_other(st);
     } else if (status == GPUFL_ERR_FORMAT) {
-        enum held_reason reason = chunk->packed ? HELD_DAMAGED : HELD_SHORTER;
-        if (stream_asks_first(st, reason)) {
-            return MADE_STEP;
-        }
-        stream_hold(st, reason);
+        return read_problem_hold(st, chunk->packed ? HELD_DAMAGED : HELD_SHORTER);
     } else {
         stream_hold(st, HELD_UNREADABLE);
     }

@@ -53,9 +53,13 @@ void refusal_split(struct offer *offer)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
-    if (refusal_halve(offer) != GPUFL_OK) {
-        stream_hold(st, HELD_REFUSED_BATCH);
-        offer->refused = true;
+    gz_cache_turn(&engine->gz, engine->config.sys->now_ms());
+    gpufl_status status = refusal_halve(offer);
+    if (status != GPUFL_OK) {
+        if (status != GPUFL_BUSY) {
+            stream_hold(st, HELD_REFUSED_BATCH);
+            offer->refused = true;
+        }
         offer_drop_frame(engine, offer); /* it is read before it is sent again */
         if (offer->state == OFFER_IN_FLIGHT) {
             offer->state = OFFER_WAITING;

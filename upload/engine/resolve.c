@@ -115,6 +115,7 @@ static bool resolve_copy(const struct resolving *r)
 
 static void resolve_stream(struct stream *st, struct resolve_result *out)
 {
+    struct gz_cache *gz = &st->session->root->engine->gz;
     struct resolving r = {.stream = st,
                           .out = out,
                           .to = {.sequence = st->sequence,
@@ -127,7 +128,9 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
         return;
     }
     resolve_find(&r);
-    if (resolve_told(&r) || resolve_copy(&r)) {
+    bool done = gz->busy || resolve_told(&r) || resolve_copy(&r);
+    if (done || gz->busy) {
+        out->busy += gz->busy;
         return;
     }
     if (resolve_is_to_be_asked(st) &&
@@ -343,6 +346,10 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     }
     session->looked_at_ms = 0;
     inspect_session(session, root->engine->config.sys->now_ms());
+    if (root->engine->gz.busy) {
+        out->busy++; /* its files are still being read */
+        return;
+    }
     if (session->presence != SESSION_PRESENT) {
         resolve_away(session, channel, out);
         return;
@@ -387,5 +394,7 @@ void resolve_session(struct root *root, const char *path, const char *channel,
 void resolve_in_first_root(struct engine *engine, const char *path, const char *channel,
                            struct resolve_result *out)
 {
+    engine->gz.step_bytes = 0; /* nobody else waits */
     resolve_session(engine->root[0], path, channel, out);
+    engine->gz.step_bytes = GZ_CACHE_STEP_BYTES;
 }

@@ -181,6 +181,9 @@ static void resolve_live(struct resolving *r)
     where.known = &known;
     where.any_number = where.any_number || r->reason != HELD_NOT;
     gpufl_status status = resolve_read_on(st, &where, &chunk);
+    if (status == GPUFL_BUSY) {
+        return; /* nothing is known of it yet: resolve_stream() */
+    }
     if (status != GPUFL_OK && where.file > r->to.file) {
         resolve_go_on(r, r->reason, where.file, 0); /* all before it was read */
     }
@@ -239,6 +242,9 @@ static void resolve_shifting(struct resolving *r)
             status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
         }
     }
+    if (status == GPUFL_BUSY) {
+        return; /* likewise */
+    }
     if (status == GPUFL_ERR_NOT_FOUND && st->rest == STREAM_MISSING) {
         resolve_end(r, HELD_DELETED); /* no file of the channel is there */
         return;
@@ -290,7 +296,7 @@ static void resolve_offer(struct resolving *r)
     gpufl_status status = window                      ? window_open(st, offer)
                           : offer->frame && !st->held ? GPUFL_OK
                                                       : batch_reread(offer, &len);
-    if (status != GPUFL_OK) {
+    if (status != GPUFL_OK && status != GPUFL_BUSY) {
         r->reason = HELD_BATCH;
         r->pass_first = r->pass_last = window ? offer->record.file : 0;
         r->to.sequence = offer->record.sequence;
@@ -304,6 +310,8 @@ static void resolve_offer(struct resolving *r)
 void resolve_find(struct resolving *r)
 {
     struct stream *st = r->stream;
+    struct engine *engine = st->session->root->engine;
+    gz_cache_turn(&engine->gz, engine->config.sys->now_ms());
     if (st->offer) {
         resolve_offer(r);
         if (r->reason == HELD_NOT) {

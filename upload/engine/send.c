@@ -32,7 +32,7 @@ bool send_has_room(const struct engine *engine, uint64_t now_ms)
     bool ready = false;
     for (const struct offer *o = engine->offers; o; o = o->next) {
         /* One that fails alone, or whose session waits, blocks no other. */
-        bool counts = o->failures_alone == 0 && !offer_waits(o, now_ms);
+        bool counts = o->failures_alone == 0 && !o->decoding && !offer_waits(o, now_ms);
         waiting += counts;
         ready = ready || (counts && o->state == OFFER_WAITING);
     }
@@ -91,10 +91,14 @@ static enum made send_make_one(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     enum made made;
+    gz_cache_turn(&engine->gz, engine->config.sys->now_ms());
     do {
         made = send_step(st);
         engine->made_bytes += made == MADE_STEP ? STEP_BYTES : 0;
-    } while (made == MADE_STEP && !send_made_enough(engine));
+    } while (made == MADE_STEP && !engine->gz.busy && !send_made_enough(engine));
+    uint64_t decoded = gz_cache_spent(&engine->gz);
+    engine->made_bytes += decoded;
+    session_note_compared(st->session, decoded);
     if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
     }
@@ -177,7 +181,8 @@ static void send_serve(struct engine *engine, uint64_t now_ms)
 static bool send_has_fresh(const struct engine *engine, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && now_ms >= o->retry_at_ms && !offer_waits(o, now_ms)) {
+        if (!o->failed && !o->decoding && now_ms >= o->retry_at_ms &&
+            !offer_waits(o, now_ms)) {
             return true;
         }
     }
@@ -306,16 +311,26 @@ static bool send_submit(struct offer *offer)
     return true;
 }
 
+static bool send_is_due(const struct offer *offer, uint64_t now_ms)
+{
+    return offer->state == OFFER_WAITING && now_ms >= offer->retry_at_ms &&
+           !offer_waits(offer, now_ms);
+}
+
 /* \return true if the loop may go on to the next offer. */
 static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
-    if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
-        offer_waits(offer, now_ms)) {
+    if (!send_is_due(offer, now_ms) || offer->decoding) {
         return true;
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
+        if (engine->gz.busy) {
+            offer->decoding = true;
+            offer->retry_at_ms = now_ms + (engine->gz.full ? 100 : 1);
+            return true;
+        }
         stream_hold(st, offer->refused ? HELD_REFUSED_BATCH : HELD_BATCH);
         return true;
     }
@@ -333,6 +348,29 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     return true;
 }
 
+/* Of the offers that are on their way to a place in a compressed file, one has a turn: of
+ * the owner whose last one is the longest ago. \return as send_one. */
+static bool send_decode_on(struct engine *engine, uint64_t now_ms)
+{
+    struct offer *next = NULL;
+    uint64_t first = UINT64_MAX;
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        uint64_t turn =
+            turns_last(&engine->decode_turns, session_lane(o->stream->session));
+        if (o->decoding && send_is_due(o, now_ms) && turn < first) {
+            next = o;
+            first = turn;
+        }
+    }
+    gz_cache_turn(&engine->gz, now_ms);
+    if (!next) {
+        return true;
+    }
+    next->decoding = false;
+    turns_take(&engine->decode_turns, session_lane(next->stream->session));
+    return send_one(engine, next, now_ms);
+}
+
 void send_offers(struct engine *engine, uint64_t now_ms)
 {
     for (struct offer *o = engine->offers; o; o = o->next) {
@@ -340,6 +378,10 @@ void send_offers(struct engine *engine, uint64_t now_ms)
         if (o->state == OFFER_SYNCING && o->ticket <= journal_durable(root->journal)) {
             o->state = OFFER_WAITING;
         }
+    }
+    if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
+        !send_decode_on(engine, now_ms)) {
+        return;
     }
     for (struct offer *o = engine->offers; o; o = o->next) {
         if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||

@@ -73,16 +73,20 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
     if (!session) {
         return false;
     }
+    turns_take(&engine->complete_turns, session_lane(session));
+    gz_cache_turn(&engine->gz, now_ms);
     if (rewritten_session(session)) {
         session_set_state(session, SESSION_OPEN);
         session_mark(session);
         return true;
     }
-    if (!end_claim_is_proved(session)) {
+    if (engine->gz.busy || !end_claim_is_proved(session)) {
+        uint64_t decoded = gz_cache_spent(&engine->gz);
+        engine->made_bytes += decoded;
+        session_note_compared(session, decoded);
         return session->state == SESSION_OPEN;
     }
     (void)bucket_take(&engine->bucket, now_ms);
-    turns_take(&engine->complete_turns, session_lane(session));
     cleanup_session(session); /* the last chance: it is not inspected again */
     free(session->claim);
     session->outcome = SESSION_TOLD;

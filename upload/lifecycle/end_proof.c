@@ -213,6 +213,9 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     where.tells_holes = true;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
+    if (status == GPUFL_BUSY) {
+        return PROOF_GOES_ON;
+    }
     if (status == GPUFL_ERR_FORMAT) {
         return PROOF_SHORTER;
     }

@@ -77,7 +77,12 @@ static enum made seek_hold(struct stream *st, enum held_reason reason)
     bool known = st->end.state == END_LONGER || st->end.state == END_DISPUTED ||
                  st->end.state == END_UNPROVED;
     reason = st->asked_for ? (enum held_reason)st->asked_for : reason;
-    stream_hold(st, known ? reason : sealed_file_or_copy(st, reason));
+    reason = known ? reason : sealed_file_or_copy(st, reason);
+    if (st->session->root->engine->gz.busy) {
+        stream_decode_on(st); /* whether it is a copy is not known yet */
+        return MADE_NOTHING;
+    }
+    stream_hold(st, reason);
     seek_note_state(st, (enum held_reason)st->hold_reason);
     end_parting_drop(st);
     st->seek_at_ms = st->session->root->engine->config.sys->now_ms() + SEEK_AGAIN_MS;

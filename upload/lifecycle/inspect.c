@@ -202,7 +202,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     session->seems_over = session->writer == SESSION_WRITER_UNKNOWN &&
                           !seen->scan.has_tmp && inspect_is_stuck(session) &&
                           inspect_has_ended(session, now_ms);
-    if (!session_settled(session)) {
+    if (session->root->engine->gz.busy || !session_settled(session)) {
         session_set_state(session, SESSION_OPEN);
         return;
     }
@@ -266,6 +266,7 @@ static void inspect_found(struct session *session, gpufl_status status,
 void inspect_session(struct session *session, uint64_t now_ms)
 {
     struct inspection seen;
+    gz_cache_turn(&session->root->engine->gz, now_ms);
     inspect_stop(session);
     if (inspect_is_due(session)) {
         gpufl_status status = inspect_directory(
@@ -388,7 +389,8 @@ void inspect_turns(struct engine *engine, uint64_t now_ms)
             return;
         }
         session->dirty = false;
-        names += inspect_step(session, now_ms);
+        gz_cache_turn(&engine->gz, now_ms);
+        names += inspect_step(session, now_ms) + inspect_channel_decoded(session, now_ms);
         session_note_holds(session);
         parking_held(session);
     }

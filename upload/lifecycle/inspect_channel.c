@@ -9,6 +9,9 @@
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
+/* A turn's decoding counts like as many names as are listed at once. */
+#define NAME_BYTES (GZ_CACHE_STEP_BYTES / (4 * VISITS_STEP_NAMES))
+
 /* Its writer has not made the next file, which was waited for. */
 static bool inspect_is_between_files(const struct stream *st)
 {
@@ -101,7 +104,9 @@ static void inspect_cut_again(struct stream *st, const struct scan_channel *seen
 {
     bool cut = st->end.state == END_CUT || st->end.state == END_COPY;
     if (cut && !st->positions) {
-        st->cut_at = sealed_file_copy(st) == SEALED_COPY ? seen->active_bytes + 1 : 0;
+        bool copy = sealed_file_copy(st) == SEALED_COPY;
+        bool busy = st->session->root->engine->gz.busy;
+        st->cut_at = copy ? seen->active_bytes + 1 : busy ? st->cut_at : 0;
     } else if (cut && seen->active_bytes + 1 != st->cut_at) {
         st->cut_at = 0;
         st->unproved = st->voided = true;
@@ -115,6 +120,22 @@ static bool inspect_still_differs(const struct stream *st,
 {
     return st->held && st->unproved && now_ms < st->seek_at_ms &&
            st->seen == inspect_seen(st->session, seen);
+}
+
+/* \return false if nothing is known yet: the next inspection goes on. */
+static bool inspect_compare(struct stream *st, const struct scan_channel *seen)
+{
+    inspect_cut_again(st, seen);
+    uint32_t highest = sealed_file_note(st, seen->highest);
+    if (st->session->root->engine->gz.busy) {
+        st->rest = STREAM_PENDING;
+        return false;
+    }
+    st->held = false; /* the reason may be gone */
+    st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
+    st->highest = highest;
+    st->lowest = seen->lowest;
+    return true;
 }
 
 void inspect_channel(struct session *session, const struct scan_channel *seen,
@@ -149,11 +170,9 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
         stream_hold(st, HELD_EXPIRED);
         return;
     }
-    inspect_cut_again(st, seen);
-    st->held = false; /* the reason may be gone */
-    st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
-    st->highest = sealed_file_note(st, seen->highest);
-    st->lowest = seen->lowest;
+    if (!inspect_compare(st, seen)) {
+        return;
+    }
     stream_note_goal(st, seen->active_bytes,
                      session->layout != SESSION_SHIFTING && !seen->has_active_gz);
     uint64_t before = st->seen;
@@ -180,4 +199,18 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     } else {
         stream_enqueue(st, true, engine_config_next_flush(&engine->config, now_ms));
     }
+}
+
+unsigned inspect_channel_decoded(struct session *session, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    unsigned names = (unsigned)(gz_cache_spent(&engine->gz) / NAME_BYTES);
+    session_note_compared(session, gz_cache_spent(&engine->gz));
+    if (names) {
+        visits_charge(&engine->visits, session_lane(session), names, now_ms);
+    }
+    if (engine->gz.busy) {
+        session_mark(session); /* it goes on */
+    }
+    return names;
 }

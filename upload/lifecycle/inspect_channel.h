@@ -10,4 +10,8 @@
 void inspect_channel(struct session *session, const struct scan_channel *seen,
                      uint64_t now_ms);
 
+/** Counts what the inspection has decoded, and has it go on if that ended it. \return how
+ * many names that is worth. */
+unsigned inspect_channel_decoded(struct session *session, uint64_t now_ms);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "upload/core/session_streams.h"
 
-static bool rewritten_stream(const struct stream *st)
+static enum file_match rewritten_stream(const struct stream *st)
 {
     const struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
@@ -16,8 +16,11 @@ static bool rewritten_stream(const struct stream *st)
     bool read = known && st->offset && st->kind == STREAM_BATCHED &&
                 st->channel < root->channels.count && st->ended_file != st->file &&
                 !stream_is_cut(st);
-    enum file_match match =
-        read ? tail_compare(root->engine->config.sys, &where) : FILE_MATCHES;
+    return read ? tail_compare(root->engine->config.sys, &where) : FILE_MATCHES;
+}
+
+static bool rewritten_is(enum file_match match)
+{
     return match == FILE_DIFFERS || match == FILE_SHORTER;
 }
 
@@ -37,7 +40,8 @@ bool rewritten_since(struct stream *st, const struct scan_channel *seen)
         return false;
     }
     bool gz = seen->has_active_gz && !seen->has_active;
-    bool rewritten = gz ? rewritten_gz(st) : rewritten_stream(st);
+    enum file_match match = gz ? FILE_MATCHES : rewritten_stream(st);
+    bool rewritten = gz ? rewritten_gz(st) : rewritten_is(match) || match == FILE_LATER;
     st->compared_ns = rewritten && !gz ? 0 : seen->active_changed_ns;
     st->all_read = st->all_read && !rewritten;
     return rewritten;
@@ -55,7 +59,7 @@ static void rewritten_read_again(struct stream *st)
 bool rewritten_session(struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (rewritten_stream(session->stream[i])) {
+        if (rewritten_is(rewritten_stream(session->stream[i]))) {
             rewritten_read_again(session->stream[i]);
             return true;
         }

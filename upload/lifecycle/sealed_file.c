@@ -49,19 +49,29 @@ static void sealed_file_read(struct stream *st, uint32_t number)
     }
 }
 
-/* \p number 0 = the active file. \return true if \p mark is that of its bytes before \p
- * at. */
-static bool sealed_file_holds(const struct stream *st, uint32_t number,
-                              const struct record_mark *mark, uint64_t at)
+/* What is searched beside the file that is read has decoders of its own. */
+static enum file_match sealed_file_match_at(const struct stream *st, int fd, bool gz,
+                                            const struct record_mark *mark, uint64_t at)
 {
-    const struct sys *sys = st->session->root->engine->config.sys;
+    struct engine *engine = st->session->root->engine;
+    struct gz_cache *cache =
+        gz_cache_for(&engine->gz, session_lane(st->session), &st->sealed);
+    return file_mark_match(engine->config.sys, fd, gz ? cache : NULL, mark, at);
+}
+
+/* \p number 0 = the active file. \return FILE_MATCHES if \p mark is that of its bytes
+ * before \p at; FILE_UNREADABLE also if there is none. */
+static enum file_match sealed_file_match(const struct stream *st, uint32_t number,
+                                         const struct record_mark *mark, uint64_t at)
+{
     bool gz = false;
     int fd = mark->bytes ? sealed_file_open(st, number, &gz) : -1;
-    bool holds = fd >= 0 && file_mark_match(sys, fd, gz, mark, at) == FILE_MATCHES;
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0) {
+        return FILE_UNREADABLE;
     }
-    return holds;
+    enum file_match match = sealed_file_match_at(st, fd, gz, mark, at);
+    close(fd);
+    return match;
 }
 
 void sealed_file_sent(struct stream *st)
@@ -76,7 +86,8 @@ void sealed_file_sent(struct stream *st)
 static bool sealed_file_was_taken_back(const struct stream *st)
 {
     bool behind = st->file > st->sealed.file && st->offset; /* the next one was begun */
-    return !behind && sealed_file_holds(st, 0, &st->sealed.mark, st->sealed.bytes);
+    return !behind &&
+           sealed_file_match(st, 0, &st->sealed.mark, st->sealed.bytes) == FILE_MATCHES;
 }
 
 /* Windows have their numbers for good. Of those that an earlier backend got, session.c
@@ -104,53 +115,95 @@ uint32_t sealed_file_note(struct stream *st, uint32_t highest)
     return st->sealed.file;
 }
 
-struct sealed_search {
-    const struct stream *stream;
-    const struct tail_where *where;
-};
+/* Of the numbers, which are taken from a listing as anyone can make a file of the highest
+ * one, so many are compared with each listing. */
+#define SOUGHT_AT_ONCE 256u
+/* What trying a file costs beside that, as if so much were decoded. */
+#define SOUGHT_COST (16u << 10)
 
-static bool sealed_file_is_sought(const void *arg, uint32_t number)
+/* Where a search that another turn has begun goes on. */
+static void sealed_file_seek(struct stream *st, const struct tail_where *where)
 {
-    const struct sealed_search *search = arg;
-    return number <= search->stream->highest &&
-           sealed_file_holds(search->stream, number, &search->where->mark,
-                             search->where->mark_at);
+    struct stream_sought *s = &st->sought;
+    if (!s->number || s->file != where->file || s->at != where->mark_at ||
+        s->mark.bytes != where->mark.bytes || s->mark.crc32 != where->mark.crc32) {
+        *s = (struct stream_sought){.number = where->file,
+                                    .file = where->file,
+                                    .at = where->mark_at,
+                                    .mark = where->mark};
+    }
 }
 
-/* \return the number of the sealed file after \p where that holds it, 0 = none does.
- * Numbers are taken from a listing: anyone can make a file of the highest one. */
-static uint32_t sealed_file_numbered(const struct stream *st,
-                                     const struct tail_where *where)
+static enum file_match sealed_file_try(struct stream *st, uint32_t number)
 {
-    const struct sealed_search search = {.stream = st, .where = where};
+    struct stream_sought *s = &st->sought;
+    if (!gz_cache_spend(&st->session->root->engine->gz, SOUGHT_COST)) {
+        return FILE_LATER;
+    }
+    enum file_match match = sealed_file_match(st, number, &s->mark, s->at);
+    s->number = match == FILE_MATCHES || match == FILE_LATER ? s->number : number;
+    return match;
+}
+
+/* Finds the sealed file after \p where that holds it. \return FILE_LATER if that is not
+ * known yet. */
+static enum file_match
+sealed_file_numbered(struct stream *st, const struct tail_where *where, uint32_t *number)
+{
     const struct scan_files_of files = {.sys = st->session->root->engine->config.sys,
                                         .root = where->root,
                                         .path = where->path,
-                                        .channel = where->channel,
-                                        .accepts = sealed_file_is_sought,
-                                        .arg = &search};
-    return where->mark.bytes ? file_number_next(&files, where->file) : 0;
+                                        .channel = where->channel};
+    uint32_t some[SOUGHT_AT_ONCE];
+    enum file_match match = FILE_DIFFERS;
+    unsigned count = where->mark.bytes ? SOUGHT_AT_ONCE : 0;
+    sealed_file_seek(st, where);
+    while (count == SOUGHT_AT_ONCE) {
+        count = file_number_some(&files, st->sought.number, some, SOUGHT_AT_ONCE);
+        for (unsigned i = 0; i < count && some[i] <= st->highest; i++) {
+            match = sealed_file_try(st, *number = some[i]);
+            if (match == FILE_MATCHES || match == FILE_LATER) {
+                return match;
+            }
+        }
+        count = count && some[count - 1] <= st->highest ? count : 0;
+    }
+    return FILE_DIFFERS;
+}
+
+static void sealed_file_sought(struct stream *st, enum file_match match)
+{
+    if (match != FILE_LATER) {
+        st->sought = (struct stream_sought){0};
+    }
 }
 
 bool sealed_file_find(struct stream *st)
 {
     const struct tail_where where = stream_where(st);
-    uint32_t number = sealed_file_numbered(st, &where);
-    st->file = number ? number : st->file;
-    return number != 0;
+    uint32_t number;
+    enum file_match match = sealed_file_numbered(st, &where, &number);
+    sealed_file_sought(st, match);
+    st->file = match == FILE_MATCHES ? number : st->file;
+    return match == FILE_MATCHES;
 }
 
-uint32_t sealed_file_after(const struct stream *st, const struct tail_where *where)
+uint32_t sealed_file_after(struct stream *st, const struct tail_where *where)
 {
+    uint32_t number;
     if (st->session->layout != SESSION_LIVE || where->file > st->highest) {
         return 0;
     }
-    uint32_t number = sealed_file_numbered(st, where);
-    bool active = !number && sealed_file_holds(st, 0, &where->mark, where->mark_at);
-    return active ? st->highest + 1 : number;
+    enum file_match match = sealed_file_numbered(st, where, &number);
+    if (match == FILE_DIFFERS) {
+        match = sealed_file_match(st, 0, &where->mark, where->mark_at);
+        number = st->highest + 1;
+    }
+    sealed_file_sought(st, match);
+    return match == FILE_MATCHES ? number : 0;
 }
 
-bool sealed_file_is_late(const struct stream *st)
+bool sealed_file_is_late(struct stream *st)
 {
     const struct tail_where where = stream_where(st);
     return sealed_file_after(st, &where) != 0;
@@ -167,8 +220,8 @@ enum sealed_copy sealed_file_copy(const struct stream *st)
     if (fd < 0) {
         return SEALED_COPY_MAYBE;
     }
-    enum file_match match = file_mark_match(st->session->root->engine->config.sys, fd, gz,
-                                            &st->sealed.mark, st->sealed.bytes);
+    enum file_match match =
+        sealed_file_match_at(st, fd, gz, &st->sealed.mark, st->sealed.bytes);
     close(fd);
     return match == FILE_MATCHES   ? SEALED_COPY
            : match == FILE_DIFFERS ? SEALED_COPY_NOT

@@ -9,6 +9,9 @@
 
 #include "upload/core/stream.h"
 
+/* While the engine's gz_cache is busy, none of these is known: what they return says
+ * nothing, and they are asked again in a later turn. */
+
 /** Notes the newest sealed file that a scan has seen, \p highest. \return the number of
  * the newest one there was, which is higher if that file has disappeared since; not if
  * its writer took the seal back. */
@@ -24,11 +27,11 @@ bool sealed_file_find(struct stream *stream);
 
 /** Finds the plain file after \p where that holds what was sent up to there: the number
  * of that one was not known when it was sent. \return its number; 0 = there is none. */
-uint32_t sealed_file_after(const struct stream *stream, const struct tail_where *where);
+uint32_t sealed_file_after(struct stream *stream, const struct tail_where *where);
 
 /** \return true if the file that the position names came after a later one had been sent
  * under its number: it cannot be sent in its place any more. */
-bool sealed_file_is_late(const struct stream *stream);
+bool sealed_file_is_late(struct stream *stream);
 
 /** Whether the files of a live stream are an earlier copy, of which all was sent. */
 enum sealed_copy {

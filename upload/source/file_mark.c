@@ -8,11 +8,16 @@
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "upload/http/encode.h"
 
 /* Few enough to be read again with each batch. */
 #define MARK_MOST_BYTES 4096u
 #define READ_BYTES      (16u << 10)
+/* What comparing a compressed file costs, beside decoding it. */
+#define COMPARE_COST (16u << 10)
+/* What is compared there is remembered: it took long, which nobody can do too often. */
+#define KEPT_FROM_BYTES (1u << 20)
 
 struct file_known file_known_of(int fd)
 {
@@ -45,7 +50,8 @@ struct record_mark file_mark_over(struct record_mark mark, const char *data, siz
     return next;
 }
 
-/* \return the bytes read at \p at, at most \p cap; -1 if the file is unreadable. */
+/* \return the bytes read at \p at, at most \p cap; -1 if the file is unreadable; -2 if
+ * they are read later. */
 static ssize_t file_mark_part(const struct sys *sys, int fd, struct gz_cache *gz,
                               uint64_t at, char *buf, size_t cap)
 {
@@ -53,7 +59,13 @@ static ssize_t file_mark_part(const struct sys *sys, int fd, struct gz_cache *gz
     if (!gz) {
         return file_pread_full(sys, fd, buf, cap, (off_t)at);
     }
-    return gz_cache_read(gz, fd, at, buf, cap, &len) == GPUFL_OK ? (ssize_t)len : -1;
+    gpufl_status status = gz_cache_read(gz, fd, at, buf, cap, &len);
+    return status == GPUFL_OK ? (ssize_t)len : status == GPUFL_BUSY ? -2 : -1;
+}
+
+static enum file_match file_mark_none(ssize_t read)
+{
+    return read == 0 ? FILE_SHORTER : read == -2 ? FILE_LATER : FILE_UNREADABLE;
 }
 
 /* Adds up \p len bytes from \p from on. */
@@ -67,7 +79,7 @@ static enum file_match file_mark_sum(const struct sys *sys, int fd, struct gz_ca
         size_t want = len - done < sizeof buf ? (size_t)(len - done) : sizeof buf;
         ssize_t n = file_mark_part(sys, fd, gz, from + done, buf, want);
         if (n <= 0) {
-            return n == 0 ? FILE_SHORTER : FILE_UNREADABLE;
+            return file_mark_none(n);
         }
         *crc32 = encode_crc32(*crc32, buf, (size_t)n);
         done += (uint64_t)n;
@@ -83,26 +95,66 @@ static enum file_match file_mark_unknown(const struct sys *sys, int fd,
     char byte[2];
     ssize_t n = at ? file_mark_part(sys, fd, gz, at - 1, byte, sizeof byte) : 1;
     if (n <= 0) {
-        return n == 0 ? FILE_SHORTER : FILE_UNREADABLE;
+        return file_mark_none(n);
     }
     return !at || n == 1 || byte[0] == '\n' ? FILE_MATCHES : FILE_DIFFERS;
 }
 
-enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
-                                const struct record_mark *mark, uint64_t at)
+static enum file_match file_mark_compare(const struct sys *sys, int fd,
+                                         struct gz_cache *gz,
+                                         const struct record_mark *mark, uint64_t at)
 {
-    struct gz_cache once = {0};
-    struct stat st;
     uint32_t crc32;
     uint64_t len = mark->bytes < at ? mark->bytes : at;
-    if (!gz && (fstat(fd, &st) < 0 || (uint64_t)st.st_size < at)) {
+    enum file_match found = len ? file_mark_sum(sys, fd, gz, at - len, len, &crc32)
+                                : file_mark_unknown(sys, fd, gz, at);
+    return found == FILE_MATCHES && len && crc32 != mark->crc32 ? FILE_DIFFERS : found;
+}
+
+/* Of a file as it is now and a mark. */
+static uint64_t file_mark_stamp(const struct stat *st, const struct record_mark *mark,
+                                uint64_t at)
+{
+    const int64_t all[] = {(int64_t)st->st_dev,  (int64_t)st->st_ino, st->st_size,
+                           st->st_ctim.tv_sec,   st->st_ctim.tv_nsec, (int64_t)at,
+                           (int64_t)mark->bytes, (int64_t)mark->crc32};
+    return hash64_bytes(HASH64_BASIS, all, sizeof all);
+}
+
+/* A search that is done in several turns looks at its first files again in each. */
+static enum file_match file_mark_packed(const struct sys *sys, int fd,
+                                        const struct stat *st, struct gz_cache *gz,
+                                        const struct record_mark *mark, uint64_t at)
+{
+    uint64_t stamp = file_mark_stamp(st, mark, at);
+    for (unsigned i = 0; i < gz->marks && i < GZ_CACHE_MARKS; i++) {
+        if (gz->mark[i].stamp == stamp && gz->mark[i].owner == gz->owner) {
+            return (enum file_match)gz->mark[i].match;
+        }
+    }
+    if (!gz_cache_spend(gz, COMPARE_COST)) {
+        return FILE_LATER;
+    }
+    enum file_match found = file_mark_compare(sys, fd, gz, mark, at);
+    bool counts = gz->step_bytes && found != FILE_LATER && found != FILE_UNREADABLE;
+    if (counts && at >= KEPT_FROM_BYTES) {
+        unsigned i = gz->marks++ % GZ_CACHE_MARKS;
+        gz->mark[i].stamp = stamp;
+        gz->mark[i].owner = gz->owner;
+        gz->mark[i].match = (int)found;
+    }
+    return found;
+}
+
+enum file_match file_mark_match(const struct sys *sys, int fd, struct gz_cache *gz,
+                                const struct record_mark *mark, uint64_t at)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || (!gz && (uint64_t)st.st_size < at)) {
         return FILE_SHORTER;
     }
-    struct gz_cache *cache = gz ? &once : NULL;
-    enum file_match found = len ? file_mark_sum(sys, fd, cache, at - len, len, &crc32)
-                                : file_mark_unknown(sys, fd, cache, at);
-    gz_cache_close(&once);
-    return found == FILE_MATCHES && len && crc32 != mark->crc32 ? FILE_DIFFERS : found;
+    return gz ? file_mark_packed(sys, fd, &st, gz, mark, at)
+              : file_mark_compare(sys, fd, NULL, mark, at);
 }
 
 struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at)

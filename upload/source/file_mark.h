@@ -25,6 +25,7 @@ enum file_match {
     FILE_SHORTER, /**< it ends before the position */
     FILE_DIFFERS, /**< other bytes stand before the position */
     FILE_UNREADABLE,
+    FILE_LATER, /**< it is compressed and was not read so far yet: gz_cache_turn */
 };
 
 /** \return the identity of an open file. */
@@ -37,8 +38,9 @@ bool file_known_same(const struct file_known *a, const struct file_known *b);
 struct record_mark file_mark_over(struct record_mark mark, const char *data, size_t len);
 
 /** Compares the bytes before \p at with \p mark. A mark that is not known matches every
- * file in which a line, or the file, ends at \p at. */
-enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
+ * file in which a line, or the file, ends at \p at. A compressed file is read through
+ * \p gz; NULL = it is not compressed. */
+enum file_match file_mark_match(const struct sys *sys, int fd, struct gz_cache *gz,
                                 const struct record_mark *mark, uint64_t at);
 
 /** \return the mark of the last bytes before \p at, at most 4 KiB; not known if they

@@ -20,6 +20,40 @@ uint32_t file_number_unbegun(const struct scan *scan, const char *channel)
                : 0;
 }
 
+static void file_number_add(uint32_t *some, unsigned *count, unsigned cap,
+                            uint32_t number)
+{
+    unsigned at = *count;
+    while (at > 0 && some[at - 1] > number) {
+        at--;
+    }
+    if (at == cap || (at > 0 && some[at - 1] == number)) {
+        return; /* in both forms, or beyond */
+    }
+    *count += *count < cap;
+    memmove(some + at + 1, some + at, (*count - at - 1) * sizeof *some);
+    some[at] = number;
+}
+
+unsigned file_number_some(const struct scan_files_of *of, uint32_t above, uint32_t *some,
+                          unsigned cap)
+{
+    struct listing listing;
+    unsigned count = 0;
+    if (listing_open(&listing, of->sys, of->root, of->path) != GPUFL_OK) {
+        return 0;
+    }
+    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+        struct layout_name name = layout_parse(entry->d_name);
+        if (name.kind == LAYOUT_NUMBERED && strcmp(name.channel, of->channel) == 0 &&
+            name.number > above) {
+            file_number_add(some, &count, cap, name.number);
+        }
+    }
+    listing_close(&listing);
+    return count;
+}
+
 uint32_t file_number_next(const struct scan_files_of *of, uint32_t above)
 {
     struct listing listing;

@@ -24,4 +24,9 @@ struct scan_files_of {
  * none. */
 uint32_t file_number_next(const struct scan_files_of *of, uint32_t above);
 
+/** Finds the \p cap lowest numbers of files above \p above, in order. \return how many
+ * there are. */
+unsigned file_number_some(const struct scan_files_of *of, uint32_t above, uint32_t *some,
+                          unsigned cap);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads gzip files through a few open decoders, the least recently used replaced first.
+ * The way to a place may be long: it is gone in steps.
  * A batch ends with a line, so the next read begins a little before the end of the last
  * one: the decoder is kept as it was where the last read began. */
 #include "upload/source/gz_cache.h"
@@ -19,6 +20,10 @@
  */
 #define IDLE_MAX         (128u << 10)
 #define IN_FOR_EACH_BYTE 4u
+/* What lies before a place is read, too: a mark, or the last line. */
+#define BEFORE_BYTES 4096u
+/* Whoever began it does not come back. */
+#define LEFT_MS 60000u
 
 /* The decoder at a place of its file. */
 struct gz_point {
@@ -182,23 +187,42 @@ static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_
                                                               : GPUFL_OK;
 }
 
-static gpufl_status gz_decode_at(struct gz_decoder *d, uint64_t offset, char *buf,
-                                 size_t cap, size_t *len)
+/* Goes on to \p offset, or to the end of the file, then *got is 0. */
+static gpufl_status gz_skip(struct gz_cache *cache, struct gz_decoder *d, uint64_t offset,
+                            size_t *got)
 {
     unsigned char skipped[CHUNK_BYTES];
+    gpufl_status status = GPUFL_OK;
+    *got = 1;
+    while (status == GPUFL_OK && *got && d->point[d->now].out < offset) {
+        uint64_t left = offset - d->point[d->now].out;
+        size_t len = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+        if (!cache->holds_place && !gz_cache_spend(cache, len)) {
+            return GPUFL_BUSY;
+        }
+        status = gz_decode(d, skipped, len, got);
+    }
+    return status;
+}
+
+static gpufl_status gz_decode_at(struct gz_cache *cache, struct gz_decoder *d,
+                                 uint64_t offset, char *buf, size_t cap, size_t *len)
+{
+    uint64_t before = offset > BEFORE_BYTES ? offset - BEFORE_BYTES : 0;
+    size_t got = 1;
     gpufl_status status =
         gz_go_back(d, offset) ? GPUFL_OK : GPUFL_ERR_IO; /* out of memory */
-    size_t got = 1;
-    uint64_t left;
-    while (status == GPUFL_OK && got && (left = offset - d->point[d->now].out) > 0) {
-        status = gz_decode(d, skipped, left < CHUNK_BYTES ? left : CHUNK_BYTES, &got);
-    }
     *len = 0;
-    if (status != GPUFL_OK || !got) {
-        return status;
+    if (status == GPUFL_OK) {
+        status = gz_skip(cache, d, before, &got);
     }
-    gz_keep_point(d);
-    return gz_decode(d, buf, cap, len);
+    if (status == GPUFL_OK && got && !cache->holds_place) {
+        gz_keep_point(d);
+    }
+    if (status == GPUFL_OK && got) {
+        status = gz_skip(cache, d, offset, &got);
+    }
+    return status == GPUFL_OK && got ? gz_decode(d, buf, cap, len) : status;
 }
 
 static void gz_slot_close(struct gz_cache *cache, unsigned at)
@@ -207,28 +231,105 @@ static void gz_slot_close(struct gz_cache *cache, unsigned at)
     cache->slot[at].decoder = NULL;
 }
 
-/* The slot that has this file open, else the least recently used one, opened for it. */
+static unsigned gz_slots_of(const struct gz_cache *cache, uint32_t owner)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
+        count += cache->slot[i].decoder && cache->slot[i].owner == owner;
+    }
+    return count;
+}
+
+/* Whether \p owner, who has \p own of them, may take this one. One that has many more
+ * gives up any: it would keep others waiting for as long as it likes. */
+static bool gz_slot_may_go(const struct gz_cache *cache, unsigned at, unsigned own)
+{
+    bool pending = cache->step_bytes && cache->slot[at].pending &&
+                   cache->now_ms - cache->slot[at].used_ms < LEFT_MS;
+    unsigned its = gz_slots_of(cache, cache->slot[at].owner);
+    bool mine = cache->slot[at].owner == cache->owner;
+    return its >= own + 2 || (!pending && (mine || own == 0));
+}
+
+/* \return a free slot, else the least recently used one of the owner who has the most of
+ * those that may go; -1 = none may. */
+static int gz_slot_free(const struct gz_cache *cache)
+{
+    unsigned own = gz_slots_of(cache, cache->owner);
+    unsigned most = 0;
+    int free_one = -1;
+    for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
+        if (!cache->slot[i].decoder) {
+            return (int)i;
+        }
+        unsigned its = gz_slots_of(cache, cache->slot[i].owner);
+        if (gz_slot_may_go(cache, i, own) &&
+            (its > most ||
+             (its == most && cache->slot[i].used < cache->slot[free_one].used))) {
+            most = its;
+            free_one = (int)i;
+        }
+    }
+    return free_one;
+}
+
+/* The slot that has this file open, else one that is opened for it. \return
+ * GZ_CACHE_SLOTS if none is free now; -1 on failure. */
 static int gz_slot_of(struct gz_cache *cache, int fd)
 {
     struct stat st;
-    unsigned oldest = 0;
     if (fstat(fd, &st) < 0) {
         return -1;
     }
     for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
         if (cache->slot[i].decoder && cache->slot[i].device == st.st_dev &&
-            cache->slot[i].inode == st.st_ino) {
+            cache->slot[i].inode == st.st_ino && cache->slot[i].owner == cache->owner &&
+            cache->slot[i].reader == cache->reader) {
             return (int)i;
         }
-        if (cache->slot[i].used < cache->slot[oldest].used) {
-            oldest = i;
-        }
     }
-    gz_slot_close(cache, oldest);
-    cache->slot[oldest].decoder = gz_decoder_open(fd);
-    cache->slot[oldest].device = st.st_dev;
-    cache->slot[oldest].inode = st.st_ino;
-    return cache->slot[oldest].decoder ? (int)oldest : -1;
+    int at = gz_slot_free(cache);
+    if (at < 0) {
+        return GZ_CACHE_SLOTS;
+    }
+    gz_slot_close(cache, (unsigned)at);
+    cache->slot[at].decoder = gz_decoder_open(fd);
+    cache->slot[at].device = st.st_dev;
+    cache->slot[at].inode = st.st_ino;
+    cache->slot[at].owner = cache->owner;
+    cache->slot[at].reader = cache->reader;
+    cache->slot[at].pending = false;
+    return cache->slot[at].decoder ? at : -1;
+}
+
+void gz_cache_turn(struct gz_cache *cache, uint64_t now_ms)
+{
+    cache->left = cache->step_bytes;
+    cache->now_ms = now_ms;
+    cache->busy = cache->full = false;
+}
+
+struct gz_cache *gz_cache_for(struct gz_cache *cache, uint32_t owner, const void *reader)
+{
+    cache->owner = owner;
+    cache->reader = reader;
+    return cache;
+}
+
+bool gz_cache_spend(struct gz_cache *cache, uint64_t bytes)
+{
+    if (!cache->step_bytes) {
+        return true;
+    }
+    cache->busy = cache->busy || cache->left == 0;
+    bool may = cache->left > 0;
+    cache->left -= bytes < cache->left ? bytes : cache->left;
+    return may;
+}
+
+uint64_t gz_cache_spent(const struct gz_cache *cache)
+{
+    return cache->step_bytes - cache->left;
 }
 
 gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char *buf,
@@ -236,28 +337,34 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
 {
     int at = gz_slot_of(cache, fd);
     *len = 0;
+    cache->plain = cache->cut = false;
+    cache->failed = at < 0;
     if (at < 0) {
-        cache->failed = true;
         return GPUFL_ERR_IO;
+    }
+    if (at == GZ_CACHE_SLOTS) {
+        cache->busy = cache->full = true;
+        return GPUFL_BUSY;
     }
     struct gz_decoder *d = cache->slot[at].decoder;
     cache->slot[at].used = ++cache->clock;
+    cache->slot[at].used_ms = cache->now_ms;
     d->cut = false;
     d->failed = false;
     cache->plain = !gz_member_begins_at(d, 0);
-    cache->cut = false;
     cache->failed = d->failed;
     if (cache->plain) {
         ssize_t n = file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
         *len = n > 0 ? (size_t)n : 0;
         return n < 0 ? GPUFL_ERR_IO : GPUFL_OK;
     }
-    gpufl_status status = gz_decode_at(d, offset, buf, cap, len);
+    gpufl_status status = gz_decode_at(cache, d, offset, buf, cap, len);
     cache->decoded += d->decoded;
     cache->cut = d->cut;
     cache->failed = d->failed;
     d->decoded = 0;
-    if (status != GPUFL_OK) {
+    cache->slot[at].pending = status == GPUFL_BUSY;
+    if (status != GPUFL_OK && status != GPUFL_BUSY) {
         gz_slot_close(cache, (unsigned)at);
     }
     return status;

@@ -13,6 +13,13 @@
 
 #define GZ_CACHE_SLOTS 32u
 
+/** So much is decoded in one turn of a stream to reach the place that is to be read:
+ * anybody can make a file of any size that is read from any place on. */
+#define GZ_CACHE_STEP_BYTES (16u << 20)
+
+/** Files that were compared with a mark and are remembered. */
+#define GZ_CACHE_MARKS 256u
+
 struct gz_decoder;
 
 /** Zero-initialise; end with gz_cache_close. A used slot costs 80 KiB and a descriptor.
@@ -22,20 +29,54 @@ struct gz_cache {
         struct gz_decoder *decoder; /**< NULL = free */
         dev_t device;
         ino_t inode; /**< not reused while the file is open */
+        uint32_t owner;
+        const void *reader;
         uint64_t used;
+        uint64_t used_ms;
+        bool pending; /**< its decoder is on its way to the place that is to be read */
     } slot[GZ_CACHE_SLOTS];
     uint64_t clock;
+    uint64_t step_bytes; /**< that are decoded in one turn, see gz_cache_turn; 0 = any */
+    uint64_t left;       /**< of them */
+    uint64_t now_ms;
+    uint32_t owner;     /**< who reads: gz_cache_for */
+    const void *reader; /**< … */
+    bool busy;          /**< something was left for a later turn in this one … */
+    bool full;          /**< … as all decoders are on their way */
+    bool holds_place;   /**< the place before is kept while others behind it are read */
+    struct {
+        uint64_t stamp; /**< of the file and the mark */
+        uint32_t owner; /**< who asked */
+        int match;
+    } mark[GZ_CACHE_MARKS];
+    unsigned marks;   /**< that were ever noted */
     uint64_t decoded; /**< bytes so far, also those that were only passed by */
     bool plain;       /**< the file that was read last is no gzip file */
     bool cut;         /**< … ends within a member */
     bool failed;      /**< … could not be read, which may pass */
 };
 
+/** Begins a turn, in which at most step_bytes are decoded to reach places. */
+void gz_cache_turn(struct gz_cache *cache, uint64_t now_ms);
+
+/** Names whose files are read from now on. A decoder serves one \p reader. If all are in
+ * use, the owner who has the most gives one up; no other loses one that is on its way,
+ * unless it was not used for a minute. \return the cache. */
+struct gz_cache *gz_cache_for(struct gz_cache *cache, uint32_t owner, const void *reader);
+
+/** Takes \p bytes of the turn's for what costs as much as decoding them. \return false,
+ * and the cache is busy, if it has no more. */
+bool gz_cache_spend(struct gz_cache *cache, uint64_t bytes);
+
+/** \return how much of its bytes the turn has used. */
+uint64_t gz_cache_spent(const struct gz_cache *cache);
+
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
  * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken, cut off
  * or goes on for more than 128 KiB without holding anything (*len is what there is
- * before), GPUFL_ERR_IO when it could not be read, which may pass.
+ * before), GPUFL_ERR_IO when it could not be read, which may pass; GPUFL_BUSY, and the
+ * cache is busy, when the place was not reached in this turn: the next one goes on.
  */
 GPUFL_MUST gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset,
                                       char *buf, size_t cap, size_t *len);

@@ -77,6 +77,7 @@ struct shifting_search {
     bool any_shorter; /**< a file with that head ends before the position */
     bool unreadable;  /**< one could not be opened … */
     bool unread;      /**< … or not be read, and may be it */
+    bool later;       /**< … or was not read so far yet */
 };
 
 static void search_take(struct shifting_search *search, int fd, bool gz, uint32_t index)
@@ -106,7 +107,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     if (head == w->head) {
         bool known = w->known && file_known_same(w->known, &found);
         if (!known || !gz) {
-            match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
+            match = tail_where_match(sys, w, fd, gz);
         }
         if (known && (gz || match == FILE_MATCHES)) {
             search_take(search, fd, gz, index);
@@ -116,6 +117,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     search->any_shorter = search->any_shorter || match == FILE_SHORTER ||
                           (gz && match == FILE_UNREADABLE); /* cut off before it */
     search->unread = search->unread || (!gz && match == FILE_UNREADABLE);
+    search->later = search->later || match == FILE_LATER;
     search->alike += match == FILE_MATCHES;
     if (match == FILE_MATCHES && search->fd < 0) {
         search_take(search, fd, gz, index);
@@ -137,6 +139,7 @@ static bool search_by_count(const struct sys *sys, const struct tail_where *w,
         return false;
     }
     bool sure = search_at(sys, w, files - w->file, &one) || one.alike == 1;
+    search->later = one.later;
     if (sure && shifting_number_highest(sys, w, &failed) + 1 == files && !failed) {
         search_take(search, one.fd, one.gz, one.index);
         return true;
@@ -173,9 +176,9 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
             if (search_at(sys, w, i, &search) || (any && search.fd >= 0)) {
                 return search_end(w, &search, fd, gz, index);
             }
-            if (search.unreadable) {
+            if (search.later || search.unreadable) {
                 search_take(&search, -1, false, 0);
-                return GPUFL_ERR_IO;
+                return search.later ? GPUFL_BUSY : GPUFL_ERR_IO;
             }
         }
     }
@@ -183,7 +186,8 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
         return search_end(w, &search, fd, gz, index);
     }
     search_take(&search, -1, false, 0);
-    return search.unread                         ? GPUFL_ERR_IO
+    return search.later                          ? GPUFL_BUSY
+           : search.unread                       ? GPUFL_ERR_IO
            : search.any_shorter && !search.alike ? GPUFL_ERR_FORMAT
                                                  : GPUFL_ERR_NOT_FOUND;
 }
@@ -288,8 +292,8 @@ static gpufl_status unreadable_at(const struct sys *sys, const struct tail_where
         *at = it ? i : *at;
     }
     search_take(&search, -1, false, 0);
-    if (search.alike || search.any_shorter) {
-        return GPUFL_ERR_IO;
+    if (search.later || search.alike || search.any_shorter) {
+        return search.later ? GPUFL_BUSY : GPUFL_ERR_IO;
     }
     return any ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
@@ -307,7 +311,7 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     bool gz;
     int fd;
     gpufl_status found = w->head ? shifting_open(sys, w, &fd, &gz, &at) : GPUFL_OK;
-    if (found != GPUFL_OK && found != GPUFL_ERR_IO) {
+    if (found != GPUFL_OK && found != GPUFL_ERR_IO && found != GPUFL_BUSY) {
         found = shifting_open(sys, &by_head, &fd, &gz, &at);
     }
     if (w->head && found == GPUFL_OK) {
@@ -315,7 +319,7 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     }
     found = found == GPUFL_ERR_IO ? unreadable_at(sys, w, &at) : found;
     if (found != GPUFL_OK) {
-        return found == GPUFL_ERR_IO ? found : GPUFL_ERR_NOT_FOUND;
+        return found == GPUFL_ERR_IO || found == GPUFL_BUSY ? found : GPUFL_ERR_NOT_FOUND;
     }
     while (at > 0 && status != GPUFL_OK) {
         status = place_below(sys, w, at, out, &at);

@@ -143,10 +143,9 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
         (w->known && file_known_same(w->known, &found))) {
         return GPUFL_OK;
     }
-    enum file_match match =
-        at_begin && !out->sealed
-            ? FILE_MATCHES
-            : file_mark_match(sys, fd, out->packed, &w->mark, w->mark_at);
+    enum file_match match = at_begin && !out->sealed
+                                ? FILE_MATCHES
+                                : tail_where_match(sys, w, fd, out->packed);
     if (match == FILE_MATCHES && !w->mark.bytes && !out->sealed) {
         match = match_by_name(sys, w, fd, out->packed);
     }
@@ -157,7 +156,9 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
         return GPUFL_OK;
     }
     out->other = match == FILE_DIFFERS;
-    return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
+    return match == FILE_LATER        ? GPUFL_BUSY
+           : match == FILE_UNREADABLE ? GPUFL_ERR_IO
+                                      : GPUFL_ERR_FORMAT;
 }
 
 static enum file_match match_plain(const struct sys *sys, const struct tail_where *w,
@@ -165,7 +166,7 @@ static enum file_match match_plain(const struct sys *sys, const struct tail_wher
 {
     struct stat st;
     if (w->mark.bytes) {
-        return file_mark_match(sys, fd, false, &w->mark, w->mark_at);
+        return file_mark_match(sys, fd, NULL, &w->mark, w->mark_at);
     }
     return fstat(fd, &st) < 0                 ? FILE_UNREADABLE
            : (uint64_t)st.st_size < w->offset ? FILE_SHORTER
@@ -295,7 +296,7 @@ bool tail_has_more(const struct sys *sys, const struct tail_where *w)
     struct tail_chunk chunk;
     gpufl_status status = tail_read(sys, w, &byte, 1, &chunk);
     bool other = status == GPUFL_ERR_FORMAT && !chunk.packed && w->layout == SESSION_LIVE;
-    return other || (status == GPUFL_OK && chunk.len > 0);
+    return other || status == GPUFL_BUSY || (status == GPUFL_OK && chunk.len > 0);
 }
 
 /* Compressed files are not unpacked for this. */
@@ -306,7 +307,8 @@ static enum file_match compare_in(const struct sys *sys, const struct tail_where
     if (w->layout == SESSION_SHIFTING) {
         gpufl_status status = shifting_open(sys, w, &fd, &chunk.packed, &chunk.index);
         if (status != GPUFL_OK) {
-            return status == GPUFL_ERR_IO       ? FILE_UNREADABLE
+            return status == GPUFL_BUSY         ? FILE_LATER
+                   : status == GPUFL_ERR_IO     ? FILE_UNREADABLE
                    : status == GPUFL_ERR_FORMAT ? FILE_SHORTER
                                                 : FILE_DIFFERS;
         }

@@ -32,17 +32,17 @@ struct tail_chunk {
 /** Reads up to \p cap bytes at the position into \p buf.
  *  \return GPUFL_OK (len may be 0); GPUFL_ERR_NOT_FOUND when there is no such file (yet);
  *  GPUFL_ERR_FORMAT when the file is shorter than the offset, is another one, or is a
- *  broken gzip file;
+ *  broken gzip file; GPUFL_BUSY when the cache is, and nothing is known yet;
  *  GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);
 
-/** \return true if there is something to read at the position, or, live, a plain file of
- * that name that is another one or too short. */
+/** \return true if there is something to read at the position, or may be, or, live, a
+ * plain file of that name that is another one or too short. */
 bool tail_has_more(const struct sys *sys, const struct tail_where *where);
 
 /** Compares the bytes before the position with where->mark, as tail_read does.
- *  \return FILE_UNREADABLE also when there is no such file. */
+ *  \return FILE_UNREADABLE also when there is no such file; FILE_LATER as tail_read. */
 enum file_match tail_compare(const struct sys *sys, const struct tail_where *where);
 
 /** \return since when the live file at \p where is unchanged, as struct sys says, and 0

@@ -63,6 +63,33 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     return -1;
 }
 
+/* If the mark ends behind the position, the decoder keeps its place there: both are read
+ * in one turn. */
+enum file_match tail_where_match(const struct sys *sys, const struct tail_where *w,
+                                 int fd, bool packed)
+{
+    struct gz_cache once = {0};
+    struct gz_cache *gz = w->cache ? w->cache : &once;
+    uint64_t from = w->mark_at > w->mark.bytes ? w->mark_at - w->mark.bytes : 0;
+    gpufl_status status = GPUFL_OK;
+    char none;
+    size_t len;
+    if (!packed) {
+        return file_mark_match(sys, fd, NULL, &w->mark, w->mark_at);
+    }
+    if (w->offset < w->mark_at) {
+        status =
+            gz_cache_read(gz, fd, from < w->offset ? from : w->offset, &none, 0, &len);
+        gz->holds_place = status == GPUFL_OK;
+    }
+    enum file_match match = status == GPUFL_BUSY
+                                ? FILE_LATER
+                                : file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
+    gz->holds_place = false;
+    gz_cache_close(&once);
+    return match;
+}
+
 /* Of the file after the one that it names, nothing was written yet. */
 static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
 {

@@ -53,6 +53,10 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *where
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,
                      struct tail_where *in);
 
+/** Compares the bytes of \p fd before where->mark_at with where->mark. */
+enum file_match tail_where_match(const struct sys *sys, const struct tail_where *where,
+                                 int fd, bool packed);
+
 /** \return true if the writer has written nothing of the channel behind the position, as
  * its lock file says. False if that says nothing of this boot, or may be of others. */
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *where);
