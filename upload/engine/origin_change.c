@@ -87,7 +87,7 @@ static void change_compare_database(struct root *root)
     root->origin_unnoted = true;
     if (!root->origin.now.database || change_nothing_sent(root)) {
         root->origin_same = root->origin_same || noted;
-        root->origin_asks = root->origin_asks || !change_nothing_sent(root);
+        root->origin_asks = root->origin_asks || (noted && !change_nothing_sent(root));
         return;
     }
     log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
