@@ -242,13 +242,15 @@ static bool ends_in_torn_line(int root, const char *path, const struct record_st
            !json_is_object(line, (size_t)(text + back - line), TORN_DEPTH_MAX);
 }
 
-static struct channel_state settled_state(const struct record_stream *known)
+struct channel_state channel_state_settled(const struct journal_read_stream *known)
 {
-    return (struct channel_state){.settled_lines = known->lines,
-                                  .refused_lines = known->refused_lines,
-                                  .front_missing = known->marks & MARK_GAP,
-                                  .lost = known->marks & MARK_LOST,
-                                  .losses = known->at.losses};
+    const struct record_stream *at = &known->record;
+    return (struct channel_state){.figures_untold = known->untold,
+                                  .settled_lines = at->lines,
+                                  .refused_lines = at->refused_lines,
+                                  .front_missing = at->marks & MARK_GAP,
+                                  .lost = at->marks & MARK_LOST,
+                                  .losses = at->at.losses};
 }
 
 static bool has_files(int root, const char *path, const struct scan *scan,
@@ -274,7 +276,7 @@ bool channel_state_missing(int root, const struct journal_read *journal, const c
     if (!channel_is_known(channel) || has_files(root, path, scan, channel)) {
         return false;
     }
-    *out = known ? settled_state(&known->record) : none;
+    *out = known ? channel_state_settled(known) : none;
     out->missing = !known || !(known->record.marks & MARK_ENDED);
     return true;
 }
@@ -288,7 +290,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     const struct record_stream *at = known ? &known->record : NULL;
     uint32_t file = at ? at->file : 1;
     if (known) {
-        out = settled_state(&known->record);
+        out = channel_state_settled(known);
         out.settled_lines -= out.settled_lines && ends_in_torn_line(root, path, at);
     }
     if (scan->layout == SESSION_SHIFTING) {

@@ -13,7 +13,9 @@ struct channel_state {
     uint64_t refused_lines;
     uint64_t waiting_bytes;
     uint32_t waiting_files;
-    bool untold; /**< something was sent, and nothing shows how much is left */
+    bool
+        figures_untold; /**< nobody tells lines, refused lines, losses and what is gone */
+    bool untold;        /**< something was sent, and nothing shows how much is left */
     bool front_missing;
     bool lost;          /**< a person gave up part of it */
     uint32_t losses;    /**< ranges that the backend knows to be lost */
@@ -21,6 +23,9 @@ struct channel_state {
     uint32_t rewritten; /**< number of a file that was sent, and is another one now; 0 =
                            none is known */
 };
+
+/** What is known of \p known without its files. */
+struct channel_state channel_state_settled(const struct journal_read_stream *known);
 
 /** Compares the files of channel \p c of the session \p path in \p root with the
  * position in \p journal. */

@@ -31,6 +31,16 @@ static const char *json_bool(bool value)
     return value ? "true" : "false";
 }
 
+static const char *json_told(bool told, bool value)
+{
+    return told ? json_bool(value) : "null";
+}
+
+static void json_count(struct text *out, const char *key, bool told, uint64_t count)
+{
+    text_printf(out, told ? ",\"%s\":%" PRIu64 : ",\"%s\":null", key, count);
+}
+
 static void json_start(struct text *out, const struct status_source *source)
 {
     text_printf(out, "{\"journal\":%s,\"service\":%s,", json_bool(source->journal),
@@ -106,14 +116,16 @@ static void json_session(struct text *out, const struct status_session *session)
     text_json_string(out, session->path);
     text_puts(out, session->away ? ",\"away\":true" : "");
     text_puts(out, session->counts ? "" : ",\"of_another_user\":true");
-    text_printf(out,
-                ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
-                ",\"recording_loss\":%s,\"problem\":",
-                session->writer,
-                json_bool(session->done && session->done->outcome != SESSION_LACKS),
-                json_bool(session->done && session->done->outcome == SESSION_VERIFIED),
-                json_bool(session->done && session->done->outcome == SESSION_LACKS),
-                json_bool(session->loss));
+    bool told = !session->end_untold;
+    text_printf(
+        out,
+        ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
+        ",\"recording_loss\":%s,\"problem\":",
+        session->writer,
+        json_told(told, session->done && session->done->outcome != SESSION_LACKS),
+        json_told(told, session->done && session->done->outcome == SESSION_VERIFIED),
+        json_told(told, session->done && session->done->outcome == SESSION_LACKS),
+        json_bool(session->loss));
     json_text_or_null(out, session->problem);
     text_puts(out, ",\"channels\":[");
 }
@@ -124,14 +136,16 @@ static void json_channel(struct text *out, const char *name,
     json_separate(out);
     text_puts(out, "{\"channel\":");
     text_json_string(out, name);
-    text_printf(out,
-                ",\"settled_lines\":%" PRIu64 ",\"refused_lines\":%" PRIu64
-                ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
-                ",\"front_missing\":%s,\"files_missing\":%s,\"given_up\":%s"
-                ",\"lost_ranges\":%u",
-                state->settled_lines, state->refused_lines, state->waiting_files,
-                state->waiting_bytes, json_bool(state->front_missing),
-                json_bool(state->missing), json_bool(state->lost), state->losses);
+    bool told = !state->figures_untold;
+    json_count(out, "settled_lines", told, state->settled_lines);
+    json_count(out, "refused_lines", told, state->refused_lines);
+    json_count(out, "waiting_files", true, state->waiting_files);
+    json_count(out, "waiting_bytes", true, state->waiting_bytes);
+    text_printf(out, ",\"front_missing\":%s,\"files_missing\":%s,\"given_up\":%s",
+                json_told(told, state->front_missing), json_bool(state->missing),
+                json_told(told, state->lost));
+    json_count(out, "lost_ranges", told, state->losses);
+    text_puts(out, told ? "" : ",\"figures_untold\":true");
     if (state->untold) {
         text_puts(out, ",\"waiting_untold\":true");
     }

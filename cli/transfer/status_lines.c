@@ -80,14 +80,18 @@ static void lines_note(struct text *out, const struct progress_note *note,
     }
 }
 
-static const char *lines_done(const struct record_session *done)
+static const char *lines_done(const struct status_session *session)
 {
+    const struct record_session *done = session->done;
     static const char *const words[] = {
         [SESSION_TOLD] = ", complete at the backend",
         [SESSION_VERIFIED] = ", complete, verified",
         [SESSION_LACKS] = ", not complete: lines of it are missing at the backend",
     };
-    return !done ? "" : words[done->outcome <= SESSION_LACKS ? done->outcome : 0];
+    return !done ? ""
+           : session->end_untold
+               ? ", has ended, the service does not tell how"
+               : words[done->outcome <= SESSION_LACKS ? done->outcome : 0];
 }
 
 static void lines_session(struct text *out, const struct status_session *session)
@@ -98,7 +102,7 @@ static void lines_session(struct text *out, const struct status_session *session
         return;
     }
     text_printf(out, "%s  writer %s%s%s%s%s%s\n", session->path, session->writer,
-                lines_done(session->done),
+                lines_done(session),
                 session->loss ? ", lines were dropped while recording" : "",
                 session->problem ? ", " : "", session->problem ? session->problem : "",
                 session->counts ? "" : ", of another user: not counted");
@@ -107,8 +111,15 @@ static void lines_session(struct text *out, const struct status_session *session
 static void lines_channel(struct text *out, const char *name,
                           const struct channel_state *state)
 {
-    text_printf(out, "  %-10s %12" PRIu64 " %s settled", name, state->settled_lines,
-                plural(state->settled_lines, "line", "lines"));
+    if (state->figures_untold) {
+        text_printf(out,
+                    "  %-10s %12s lines settled, the service tells neither how many nor "
+                    "whether some were refused",
+                    name, "?");
+    } else {
+        text_printf(out, "  %-10s %12" PRIu64 " %s settled", name, state->settled_lines,
+                    plural(state->settled_lines, "line", "lines"));
+    }
     if (state->waiting_files) {
         text_printf(out, ", %u %s", state->waiting_files,
                     plural(state->waiting_files, "file waits", "files wait"));
@@ -189,6 +200,11 @@ static void lines_end(struct text *out, const struct status_end *end)
         text_printf(
             out, "retry or drop the quarantined lines%s: see gpufl quarantine --help\n",
             end->served ? ", after gpufl-agent is stopped" : "");
+    }
+    if (end->untold) {
+        text_puts(
+            out, "the service is of an earlier version, which does not tell all: restart "
+                 "it, or run this as root with the --state-dir of the service\n");
     }
     if (!end->served && end->waiting) {
         text_puts(out, "start gpufl-agent, or run gpufl upload\n");

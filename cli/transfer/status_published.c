@@ -48,17 +48,24 @@ static void published_add_line(void *arg, const struct progress_line *line)
 {
     struct published *to = arg;
     const struct journal_read_stream *known = published_find(to->journal, line);
+    bool same =
+        known && line->file == known->record.file && line->offset == known->record.offset;
     bool later =
         !known || line->file > known->record.file ||
         (line->file == known->record.file && line->offset >= known->record.offset);
-    if (later) {
+    if (later && (line->told || !same)) { /* a journal tells more */
         struct record_stream record =
             published_record(line, known ? known->record.stream : ++to->last_id);
         journal_tables_put(to->journal, &record);
+        struct journal_read_stream *stream =
+            journal_tables_stream(to->journal, record.stream);
+        if (stream) {
+            stream->untold = !line->told;
+        }
     }
     struct journal_read_session *session =
         line->complete ? journal_tables_session(to->journal, line->path) : NULL;
-    if (session) {
+    if (session && (line->told || !session->is_done)) {
         session->is_done = true;
         session->done.outcome = (uint8_t)line->outcome;
     }

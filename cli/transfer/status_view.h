@@ -13,6 +13,7 @@ struct status_session {
     const char *path;                  /**< below the directory */
     const char *writer;                /**< "live", "ended" or "unknown" */
     const struct record_session *done; /**< how the backend was told its end, or NULL */
+    bool end_untold;     /**< nobody tells how it is done, only that it is */
     bool end_waits;      /**< all of it is settled, and the backend is not told yet */
     bool loss;           /**< lines were dropped while recording */
     bool counts;         /**< for the exit status */
@@ -45,6 +46,7 @@ struct status_end {
     bool all_sent;
     bool waiting; /**< something would be sent by an uploader */
     bool quarantined;
+    bool untold; /**< the service is of a version that does not tell all */
     bool served;
     size_t unseen;  /**< directories of other users that were not looked at */
     unsigned lossy; /**< sessions of which lines were dropped while recording */

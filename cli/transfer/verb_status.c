@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/message.h"
 #include "cli/exit_codes.h"
-#include "cli/transfer/other_session.h"
+#include "cli/transfer/session_problem.h"
 #include "cli/transfer/status_command.h"
 #include "cli/transfer/status_concern.h"
 #include "cli/transfer/status_json.h"
@@ -53,6 +53,15 @@ static bool is_quarantined(const struct status *s, const char *path)
     return at != NULL;
 }
 
+static bool end_is_untold(const struct status *s, const char *path)
+{
+    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
+    while (at && !at->untold) {
+        at = journal_read_next(&s->journal, at);
+    }
+    return at && journal_read_done(&s->journal, path);
+}
+
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
 {
@@ -77,45 +86,13 @@ static bool show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
     bool waits = state->waiting_files || state->waiting_bytes || state->untold;
-    bool settled =
-        !waits && !state->refused_lines && !state->front_missing && !state->missing;
+    bool settled = !waits && !state->figures_untold && !state->refused_lines &&
+                   !state->front_missing && !state->missing;
     s->end.all_sent = s->end.all_sent && settled;
     s->end.waiting = s->end.waiting || waits;
+    s->end.untold = s->end.untold || state->figures_untold;
     s->view->channel(&s->out, name, state);
     return settled;
-}
-
-/* As which the journal knows it. */
-static bool was_live(const struct status *s, const char *path)
-{
-    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
-    while (at && at->record.layout != 1 + SESSION_LIVE) {
-        at = journal_read_next(&s->journal, at);
-    }
-    return at != NULL;
-}
-
-/* Why nothing of a session is sent; NULL = nothing is wrong. */
-static const char *problem_of(const struct status *s, const char *path,
-                              const struct scan *scan)
-{
-    switch (scan->manifest_state) {
-    case SCAN_MANIFEST_VALID:
-        return NULL;
-    case SCAN_MANIFEST_NEWER:
-        return held_text(HELD_MANIFEST_NEWER);
-    case SCAN_MANIFEST_DAMAGED:
-        return held_text(HELD_MANIFEST_DAMAGED);
-    case SCAN_MANIFEST_OTHER:
-        return held_text(was_live(s, path)
-                             ? HELD_MANIFEST_DAMAGED
-                             : other_session_reason(s->root, path, scan->other));
-    case SCAN_MANIFEST_UNREADABLE:
-        return held_text(HELD_MANIFEST_UNREADABLE);
-    case SCAN_MANIFEST_NONE:
-        break;
-    }
-    return was_live(s, path) ? held_text(HELD_MANIFEST_GONE) : NULL;
 }
 
 /* Channels that the manifest lists. \return whether files of one are missing. */
@@ -133,6 +110,16 @@ static bool show_missing(struct status *s, const char *path, const struct scan *
     return any;
 }
 
+static void show_session_end(struct status *s, struct status_session *session,
+                             bool may_resolve)
+{
+    struct text command = status_command_resolve(&s->command, session->path, "*");
+    session->resolve = may_resolve && !command.failed ? command.data : NULL;
+    s->view->session_end(&s->out, session);
+    text_fini(&command);
+    session->resolve = NULL;
+}
+
 static void show_any_session(struct status *s, struct selected *selected, bool counts)
 {
     struct scan scan;
@@ -142,7 +129,8 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         selected->none = true;
         return;
     }
-    if (scan.manifest_state == SCAN_MANIFEST_NONE && was_live(s, selected->path)) {
+    if (scan.manifest_state == SCAN_MANIFEST_NONE &&
+        session_was_live(&s->journal, selected->path)) {
         scan.layout = SESSION_LIVE;
     }
     struct status_session session = {
@@ -150,10 +138,12 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         .path = selected->path,
         .writer = writer_of(s, selected, &scan),
         .done = journal_read_done(&s->journal, selected->path),
+        .end_untold = end_is_untold(s, selected->path),
         .loss = scan.has_loss,
         .counts = counts,
-        .problem = status == GPUFL_OK ? problem_of(s, selected->path, &scan)
-                                      : held_text(HELD_DIRECTORY),
+        .problem = status == GPUFL_OK
+                       ? session_problem(s->root, &s->journal, selected->path, &scan)
+                       : held_text(HELD_DIRECTORY),
         .unread = &scan.unread,
     };
     const struct journal_read_session *resolved =
@@ -189,10 +179,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         settled && !session.done && !session.loss && strcmp(session.writer, "ended") == 0;
     s->end.all_sent = s->end.all_sent && !session.end_waits;
     s->end.waiting = s->end.waiting || session.end_waits;
-    struct text command = status_command_resolve(&s->command, selected->path, "*");
-    session.resolve = may_resolve && !command.failed ? command.data : NULL;
-    s->view->session_end(&s->out, &session);
-    text_fini(&command);
+    show_session_end(s, &session, may_resolve);
 }
 
 /* What others leave in the directory is shown and does not count. */
@@ -255,14 +242,10 @@ static void show_away_session(struct status *s, const char *path)
     s->view->session(&s->out, &session);
     for (const struct journal_read_stream *at = journal_read_first(&s->journal, path); at;
          at = journal_read_next(&s->journal, at)) {
-        struct channel_state state = {.settled_lines = at->record.lines,
-                                      .refused_lines = at->record.refused_lines};
+        struct channel_state state = channel_state_settled(at);
         show_channel(s, at->record.channel, &state);
     }
-    struct text command = status_command_resolve(&s->command, path, "*");
-    session.resolve = command.failed ? NULL : command.data;
-    s->view->session_end(&s->out, &session);
-    text_fini(&command);
+    show_session_end(s, &session, true);
 }
 
 /* Those that the journal knows as unfinished, and the listing does not name. Of a

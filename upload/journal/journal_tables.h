@@ -17,6 +17,7 @@ struct journal_read_stream {
     struct record_sealed sealed; /**< its newest sealed file, as it was sent */
     bool offered;     /**< a batch was on its way when the journal was written */
     bool quarantined; /**< ranges of it are in quarantine */
+    bool untold;      /**< only its position is known, no lines and no marks */
     size_t session;   /**< its number; LOOKUP_NONE = it is forgotten */
     size_t next;      /**< number of the next one of the session, or LOOKUP_NONE */
 };
