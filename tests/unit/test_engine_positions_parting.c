@@ -260,6 +260,56 @@ static void a_cut_file_that_grows_is_compared_again(void **state)
     rig_delete(rig);
 }
 
+static void in_session(const struct live_session *s, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", s->dir, script);
+    assert_int_equal(system(command), 0);
+}
+
+static unsigned questions(const struct rig *rig)
+{
+    return rig_count(rig, TRANSPORT_ENDS) + rig_count(rig, TRANSPORT_PLACE);
+}
+
+static void run_with_few_questions(struct rig *rig)
+{
+    unsigned loops = rig->loops;
+    unsigned asked = questions(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_true(rig->loops - loops < 1000);
+    assert_true(questions(rig) - asked <= 10);
+}
+
+/* Its size says nothing: only its time of change does. */
+static void a_cut_file_that_was_compressed_is_not_asked_for_all_the_time(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    cut(&s, "device.log", 50);
+    live_close(&s);
+    rig_lose_journal(rig);
+    in_session(&s, "gzip device.log");
+    rig_start(rig);
+    run_with_few_questions(rig);
+    engine_rescan(rig->engine);
+    run_with_few_questions(rig);
+    assert_ended(rig, 1);
+    assert_int_equal(device(rig)->end.at.lines, 30);
+    in_session(&s, "gunzip device.log.gz");
+    engine_rescan(rig->engine);
+    run_with_few_questions(rig);
+    assert_ended(rig, 1);
+    in_session(&s, "for i in 1 2 3 4 5 6; do echo '{\"type\":\"y\"}'; done |"
+                   " cat device.log - | gzip >device.log.gz && rm device.log");
+    engine_rescan(rig->engine);
+    run_with_few_questions(rig);
+    assert_int_equal(device(rig)->end.at.lines, 30);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    rig_delete(rig);
+}
+
 static int lose_some(struct rig *rig, const struct rig_request *r)
 {
     (void)rig;
@@ -462,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_shorter_file_with_other_bytes_is_held),
         cmocka_unit_test(nothing_proves_an_empty_file),
         cmocka_unit_test(a_cut_file_that_grows_is_compared_again),
+        cmocka_unit_test(a_cut_file_that_was_compressed_is_not_asked_for_all_the_time),
         cmocka_unit_test(lost_questions_are_asked_again),
         cmocka_unit_test(a_rewritten_file_goes_on_where_the_bytes_part),
         cmocka_unit_test(behind_a_loss_the_checksum_of_the_file_decides),

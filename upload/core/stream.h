@@ -87,8 +87,9 @@ struct stream {
                              found, 0 = it is not known */
     int64_t told_bytes;   /**< no more than that are in it; -1 = not told */
     uint64_t seen;        /**< what the last inspection saw of its files */
-    int64_t compared_ns;  /**< time of change of its active file when what was sent of it
-                             was last found there */
+    int64_t active_changed_ns; /**< of its active file, at the last inspection */
+    int64_t compared_ns; /**< time of change of its active file when what was sent of it
+                            was last found there */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
     uint64_t seal_read_ms;   /**< since when all of a sealed file is settled, and the next

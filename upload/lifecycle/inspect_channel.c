@@ -33,7 +33,7 @@ static bool inspect_is_active_pending(const struct stream *st,
 {
     bool given_up = st->ended_file == st->file && st->all_read;
     return seen->has_active ? seen->active_bytes != inspect_expects_bytes(st) && !given_up
-                            : seen->has_active_gz && !st->all_read;
+                            : seen->has_active_gz && !st->all_read && !stream_is_cut(st);
 }
 
 /* In an earlier copy, sealed files that the journal knows are not there: all of it was
@@ -99,6 +99,14 @@ static bool inspect_is_to_be_asked(const struct stream *st)
            (st->unproved || !stream_knows_end(st) || (st->positions && old));
 }
 
+/* The size of a compressed file is not known here: its time of change tells. */
+static bool inspect_cut_changed(const struct stream *st, const struct scan_channel *seen)
+{
+    bool gz = seen->has_active_gz && !seen->has_active;
+    return gz ? !st->cut_at || seen->active_changed_ns != st->active_changed_ns
+              : seen->active_bytes + 1 != st->cut_at;
+}
+
 /* Its file was cut, and is another one now, or it was found by an earlier run. */
 static void inspect_cut_again(struct stream *st, const struct scan_channel *seen)
 {
@@ -107,7 +115,7 @@ static void inspect_cut_again(struct stream *st, const struct scan_channel *seen
         bool copy = sealed_file_copy(st) == SEALED_COPY;
         bool busy = st->session->root->engine->gz.busy;
         st->cut_at = copy ? seen->active_bytes + 1 : busy ? st->cut_at : 0;
-    } else if (cut && seen->active_bytes + 1 != st->cut_at) {
+    } else if (cut && inspect_cut_changed(st, seen)) {
         st->cut_at = 0;
         st->unproved = st->voided = true;
     }
@@ -126,6 +134,7 @@ static bool inspect_still_differs(const struct stream *st,
 static bool inspect_compare(struct stream *st, const struct scan_channel *seen)
 {
     inspect_cut_again(st, seen);
+    st->active_changed_ns = seen->active_changed_ns;
     uint32_t highest = sealed_file_note(st, seen->highest);
     if (st->session->root->engine->gz.busy) {
         st->rest = STREAM_PENDING;

@@ -27,7 +27,8 @@ static bool rewritten_is(enum file_match match)
 /* It is unpacked to be compared, which its next read does unless it knows the file. */
 static bool rewritten_gz(struct stream *st)
 {
-    bool again = st->compared_ns && st->offset && st->session->layout == SESSION_LIVE;
+    bool again = st->compared_ns && st->offset && !stream_is_cut(st) &&
+                 st->session->layout == SESSION_LIVE;
     if (again) {
         st->known = (struct file_known){0};
     }
