@@ -102,25 +102,117 @@ static bool copy_all(int from, int to)
     return n == 0;
 }
 
-/* Another tool may have compressed the active file and removed it. All that was written
- * is still behind our descriptor: it becomes the active file again, and readers go on in
- * it. */
-void channel_file_restore(struct channel_file *file, int dir, enum channel channel)
+/* True if \p st is the file that is written. */
+static bool channel_file_is(const struct channel_file *file, const struct stat *st)
 {
-    char active[LAYOUT_PATH_MAX];
+    return st->st_dev == file->own.device && st->st_ino == file->own.inode;
+}
+
+/* A file that was renamed to its next number keeps its lines there: under two names, they
+ * would be stored twice. */
+bool channel_file_has_name(const struct channel_file *file, int dir, enum channel channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    layout_active(name, channel_name(channel), false);
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno != ENOENT || fstat(file->own.fd, &st) < 0 || st.st_nlink > 0;
+    }
+    if (channel_file_is(file, &st)) {
+        return true;
+    }
+    layout_numbered(name, channel_name(channel), file->rotated + 1, false);
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           channel_file_is(file, &st);
+}
+
+/* How many bytes both begin with. */
+static off_t common_bytes(int a, int b)
+{
+    char of_a[8192];
+    char of_b[8192];
+    off_t at = 0;
+    for (;;) {
+        ssize_t n = pread(a, of_a, sizeof of_a, at);
+        ssize_t m = pread(b, of_b, sizeof of_b, at);
+        ssize_t same = 0;
+        while (same < n && same < m && of_a[same] == of_b[same]) {
+            same++;
+        }
+        at += same;
+        if (same < (ssize_t)sizeof of_a) {
+            return at;
+        }
+    }
+}
+
+/* True if what has the name is a copy of the first *common bytes of ours. */
+static bool is_copy_of_ours(const struct channel_file *file, int dir, const char *active,
+                            off_t *common)
+{
+    struct stat st;
+    *common = 0;
+    int other = openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (other < 0) {
+        return false;
+    }
+    bool regular = fstat(other, &st) == 0 && S_ISREG(st.st_mode);
+    *common = regular ? common_bytes(file->own.fd, other) : 0;
+    close(other);
+    return regular && *common == st.st_size;
+}
+
+static uint64_t lines_from(int fd, off_t at)
+{
+    char part[16384];
+    uint64_t lines = 0;
+    for (ssize_t n; (n = pread(fd, part, sizeof part, at)) > 0; at += n) {
+        for (ssize_t i = 0; i < n; i++) {
+            lines += part[i] == '\n';
+        }
+    }
+    return lines;
+}
+
+/* All that was written is still behind our descriptor: it becomes the active file again,
+ * and readers go on in it. What it replaces holds nothing that it does not. */
+static bool channel_file_put_back(struct channel_file *file, int dir, const char *active,
+                                  bool replaces)
+{
     char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
-    layout_active(active, channel_name(channel), false);
     snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
     unlinkat(dir, staged, 0);
     int fd = channel_file_create(dir, staged);
     if (fd < 0) {
-        return; /* the directory is gone, or there is no room: next time */
+        return false;
     }
-    if (copy_all(file->own.fd, fd) && channel_file_rename_new(dir, staged, active)) {
+    if (copy_all(file->own.fd, fd) &&
+        (replaces ? renameat(dir, staged, dir, active) == 0
+                  : channel_file_rename_new(dir, staged, active))) {
         own_fd_close(&file->own);
         own_fd_take(&file->own, fd);
-        return;
+        return true;
     }
+    int saved = errno;
     unlinkat(dir, staged, 0);
     close(fd);
+    errno = saved;
+    return false;
+}
+
+enum channel_restored channel_file_restore(struct channel_file *file, int dir,
+                                           enum channel channel, uint64_t *lost_lines)
+{
+    char active[LAYOUT_PATH_MAX];
+    struct stat st;
+    off_t common;
+    layout_active(active, channel_name(channel), false);
+    bool there = fstatat(dir, active, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    *lost_lines = 0;
+    if (there && !is_copy_of_ours(file, dir, active, &common)) {
+        *lost_lines = lines_from(file->own.fd, common);
+        return CHANNEL_REPLACED;
+    }
+    return channel_file_put_back(file, dir, active, there) ? CHANNEL_RESTORED
+                                                           : CHANNEL_NOT_RESTORED;
 }

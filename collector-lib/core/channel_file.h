@@ -3,6 +3,7 @@
 #ifndef GPUFL_COLLECTOR_CORE_CHANNEL_FILE_H
 #define GPUFL_COLLECTOR_CORE_CHANNEL_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector-lib/core/own_fd.h"
@@ -14,6 +15,7 @@ struct channel_file {
     uint64_t told_bytes;    /* at most that many are in it, or are about to be */
     uint32_t rotated;       /* number of the last sealed file */
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
+    bool name_loss_said;    /* that it has no name, and does not get it back */
 };
 
 /** Creates the channel's first file in \p dir. \return 0, or -1 with errno. */
@@ -26,7 +28,21 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
 /** Opens the active file again if its descriptor was closed. */
 void channel_file_mend(struct channel_file *file, int dir, enum channel channel);
 
-/** Makes an active file that somebody has removed anew, with all that was written. */
-void channel_file_restore(struct channel_file *file, int dir, enum channel channel);
+/** False if another program has removed the active file, or put another one in its place.
+ */
+bool channel_file_has_name(const struct channel_file *file, int dir,
+                           enum channel channel);
+
+enum channel_restored {
+    CHANNEL_RESTORED,
+    CHANNEL_NOT_RESTORED, /**< errno says why; a later try may succeed */
+    CHANNEL_REPLACED,     /**< its name has a file of other content, which stays */
+};
+
+/** Gives an active file without a name its name back, with all that was written. A copy
+ * of its beginning that has the name is replaced. \p lost_lines, if other content has
+ * it: how many lines are not in that. */
+enum channel_restored channel_file_restore(struct channel_file *file, int dir,
+                                           enum channel channel, uint64_t *lost_lines);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/boot_id.h"
+#include "collector-lib/core/active_name.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
@@ -257,12 +258,34 @@ static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
     errno = saved;
 }
 
-static void session_dir_rotate(struct session_dir *dir, enum channel channel)
+static void session_dir_seal(struct session_dir *dir, enum channel channel)
 {
     uint32_t rotated = dir->file[channel].rotated;
     channel_file_rotate(&dir->file[channel], dir->own.fd, channel);
     if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
         session_dir_tell_files(dir);
+    }
+}
+
+/* \return true if the active file has its name. */
+static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
+{
+    switch (active_name_keep(&dir->file[channel], dir->own.fd, channel, dir->id)) {
+    case ACTIVE_NAME_KEPT:
+        return true;
+    case ACTIVE_NAME_LOST:
+        return false;
+    case ACTIVE_NAME_GIVEN_UP:
+        session_dir_seal(dir, channel);
+        return false; /* nothing is left to seal */
+    }
+    return false;
+}
+
+static void session_dir_rotate(struct session_dir *dir, enum channel channel)
+{
+    if (session_dir_keep_name(dir, channel)) {
+        session_dir_seal(dir, channel);
     }
 }
 
@@ -333,16 +356,12 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
 
 void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
 {
-    struct stat st;
     if (mono_ns - dir->names_checked_ns < NAMES_EVERY_NS) {
         return;
     }
     dir->names_checked_ns = mono_ns;
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (own_fd_is_ours(&dir->file[c].own) && fstat(dir->file[c].own.fd, &st) == 0 &&
-            st.st_nlink == 0) {
-            channel_file_restore(&dir->file[c], dir->own.fd, (enum channel)c);
-        }
+    for (int c = 0; own_fd_is_ours(&dir->own) && c < CHANNEL_COUNT; c++) {
+        session_dir_keep_name(dir, (enum channel)c);
     }
 }
 

@@ -55,8 +55,9 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 
-/** Once a second, gives an active file that somebody has removed its name back, with all
- * that was written. */
+/** Once a second, gives an active file that somebody has removed, or replaced by a copy,
+ * its name back, with all that was written. If a file of other content has the name, a
+ * loss marker and a message on stderr say so, and a new active file begins. */
 void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns);
 
 /** Closes files and releases the lock. */

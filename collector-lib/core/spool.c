@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/plural.h"
-#include "schema/layout.h"
+#include "collector-lib/core/loss_marker.h"
 
 #define CHECK_EVERY_NS 1000000000
 /* Recording resumes below this part of the limit, so that it does not flap. */
@@ -172,30 +172,13 @@ uint64_t spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall
 
 void spool_write_marker(struct spool *s)
 {
-    char name[LAYOUT_PATH_MAX];
-    char temp[LAYOUT_PATH_MAX + 8];
-    char text[512];
-    if (!s->paused) {
-        return;
-    }
-    layout_loss(name, "spool", s->markers);
-    snprintf(temp, sizeof temp, "%s.part", name);
-    int len =
-        snprintf(text, sizeof text,
-                 "{\"schema_version\":1,\"type\":\"transport_window_loss\",\"channel\":"
-                 "\"spool\",\"window_index\":%u,\"reason\":\"%s\",\"first_ns\":%" PRId64
-                 ",\"last_ns\":%" PRId64 ",\"lines\":%" PRIu64 "}\n",
-                 s->markers, s->reason, s->first_ns, s->last_ns, s->lost_lines);
-    unlinkat(s->dir_fd, temp, 0); /* of a crash, or another user's: never opened */
-    int fd = openat(s->dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    0666);
-    if (fd < 0) {
-        return;
-    }
-    bool whole = write(fd, text, (size_t)len) == len;
-    close(fd);
-    s->marked = whole && renameat(s->dir_fd, temp, s->dir_fd, name) == 0;
-    if (!s->marked) {
-        unlinkat(s->dir_fd, temp, 0);
+    if (s->paused) {
+        const struct loss_marker marker = {.category = "spool",
+                                           .index = s->markers,
+                                           .reason = s->reason,
+                                           .first_ns = s->first_ns,
+                                           .last_ns = s->last_ns,
+                                           .lines = s->lost_lines};
+        s->marked = loss_marker_write(s->dir_fd, &marker);
     }
 }

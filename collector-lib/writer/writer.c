@@ -87,6 +87,7 @@ static void *write_until_stopped(void *arg)
         tell_flushed(w, asked);
     } while (sleep_to_next(w));
     writer_lines_close(w);
+    session_dir_restore_names(w->dir, INT64_MAX); /* now, for the last time */
     tell_flushed(w, UINT64_MAX);
     return NULL;
 }

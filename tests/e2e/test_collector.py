@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -107,6 +108,64 @@ def an_active_file_that_was_removed_gets_its_name_back(place):
     equal(sorted(f.name for f in active.parent.glob(".new-*")), [], "nothing else is left")
     job.kill()
     job.wait()
+
+
+def _edited(active, expression):
+    subprocess.run(["sed", "-i", expression, active], check=True)
+
+
+def _copied(active):
+    copy = active.with_name("copy~")
+    shutil.copy2(active, copy)
+    copy.rename(active)
+
+
+def _packed_and_unpacked(active):
+    subprocess.run(["gzip", active], check=True)
+    subprocess.run(["gunzip", "-f", f"{active}.gz"], check=True)
+
+
+def _replaced(place, backend, replace):
+    """A job whose active file another program replaces; what it said, what it wrote, and its session."""
+    job = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, str(4 * lib.SLOW)], env=lib.environment({}),
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    active = until(lambda: next(place.logs.glob("[!.]*/system.log"), None), "the session")
+    until(lambda: backend.export(active.parent.name, "system").count(b"\n") > 1, "it is sent live")
+    replace(active)
+    _, said = job.communicate(timeout=60 * lib.SLOW)
+    equal(job.returncode, 0, said)
+    return said, active.parent
+
+
+def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
+    """By sed -i, by cp and mv, by gzip and gunzip: the rest was written to a file without a name, and lost."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url)
+    for replace in (lambda f: _edited(f, "s/no such text/x/"), _copied, _packed_and_unpacked):
+        said, session = _replaced(place, backend, replace)
+        equal(said, "", "nothing is lost")
+        until(lambda d=session: backend.complete(d.name), "complete")
+        lib.same(backend, session)
+        lines = lib.on_disk(session, "system").splitlines()
+        equal((len(set(lines)), json.loads(lines[-1])["type"]), (len(lines), "shutdown"), "to its end, each line once")
+        shutil.rmtree(session)
+
+
+def an_active_file_that_was_replaced_by_other_content_is_a_loss(place):
+    """It is said once, and the session is never complete; what follows is kept."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url)
+    said, session = _replaced(place, backend, lambda f: _edited(f, "1s/./ &/"))
+    equal(said.count("was replaced by a file of other content"), 1, said)
+    marker = json.loads((session / ".gpufl-transport-loss.system.1.json").read_text())
+    equal(marker["reason"], "active_file_replaced", f"{marker}")
+    check(f": {marker['lines']} lines are lost" in said and marker["lines"] > 1, f"{said} {marker}")
+    equal(json.loads((session / "system.log").read_text().splitlines()[-1])["type"], "shutdown", "what follows")
+    agent.terminate()
+    equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+    check(not backend.session(session.name)["verified"], "not complete")
+    equal(place.run("gpufl", "status", place.logs).returncode, 1, "status")
+    equal(lib.upload(place, backend.url).returncode, 1, "an upload")
 
 
 def _with_nvml(place, **env):

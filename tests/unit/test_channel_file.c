@@ -53,6 +53,15 @@ static const char *channel_text(const struct channel_rig *rig, const char *name)
     return text;
 }
 
+static void channel_is_restored(struct channel_rig *rig)
+{
+    uint64_t lost_lines;
+    assert_int_equal(
+        channel_file_restore(&rig->file, rig->dir, CHANNEL_DEVICE, &lost_lines),
+        CHANNEL_RESTORED);
+    assert_int_equal(lost_lines, 0);
+}
+
 static void it_goes_on_in_the_same_file(struct channel_rig *rig)
 {
     channel_rotates(rig);
@@ -138,8 +147,60 @@ static void an_active_file_that_was_removed_leaves_no_sign_of_a_next_one(void **
     assert_int_equal(unlinkat(rig.dir, "device.log", 0), 0);
     channel_rotates(&rig);
     assert_null(channel_text(&rig, ".gpufl-next.device.2"));
-    channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE);
+    channel_is_restored(&rig);
     assert_string_equal(channel_text(&rig, "device.log"), "1");
+    channel_rig_close(&rig);
+}
+
+/* A file of that content takes the name, as by sed -i or cp and mv. */
+static void channel_replace(struct channel_rig *rig, const char *content)
+{
+    dirs_append(rig->path, "other", content);
+    assert_int_equal(renameat(rig->dir, "other", rig->dir, "device.log"), 0);
+    assert_false(channel_file_has_name(&rig->file, rig->dir, CHANNEL_DEVICE));
+}
+
+static void a_copy_of_the_active_file_that_has_its_name_is_replaced(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_true(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
+    channel_replace(&rig, "1");
+    assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
+    channel_is_restored(&rig);
+    assert_true(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
+    assert_int_equal(write(rig.file.own.fd, "3", 1), 1);
+    assert_string_equal(channel_text(&rig, "device.log"), "123");
+    channel_rig_close(&rig);
+}
+
+static void other_content_is_left_and_what_it_lacks_is_counted(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    uint64_t lost_lines;
+    channel_rig_open(&rig);
+    assert_int_equal(write(rig.file.own.fd, "\n2\n3\n", 5), 5);
+    channel_replace(&rig, "1\n4\n3\n");
+    assert_int_equal(
+        channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost_lines),
+        CHANNEL_REPLACED);
+    assert_int_equal(lost_lines, 2);
+    assert_string_equal(channel_text(&rig, "device.log"), "1\n4\n3\n");
+    assert_null(channel_text(&rig, ".new-device.log"));
+    channel_rig_close(&rig);
+}
+
+static void one_that_was_renamed_to_its_next_number_is_left_there(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.1.log"), 0);
+    assert_true(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
+    dirs_append(rig.path, "device.log", "");
+    assert_true(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
     channel_rig_close(&rig);
 }
 
@@ -151,6 +212,9 @@ int main(void)
         cmocka_unit_test(a_planted_link_is_not_followed),
         cmocka_unit_test(a_number_that_is_taken_seals_nothing_and_leaves_nothing),
         cmocka_unit_test(an_active_file_that_was_removed_leaves_no_sign_of_a_next_one),
+        cmocka_unit_test(a_copy_of_the_active_file_that_has_its_name_is_replaced),
+        cmocka_unit_test(other_content_is_left_and_what_it_lacks_is_counted),
+        cmocka_unit_test(one_that_was_renamed_to_its_next_number_is_left_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

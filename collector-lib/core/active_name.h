@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the name of an active file that other programs remove or replace, and says what
+ * is lost. */
+#ifndef GPUFL_COLLECTOR_CORE_ACTIVE_NAME_H
+#define GPUFL_COLLECTOR_CORE_ACTIVE_NAME_H
+
+#include "collector-lib/core/channel_file.h"
+#include "schema/channels.h"
+
+enum active_name {
+    ACTIVE_NAME_KEPT,     /**< or restored */
+    ACTIVE_NAME_LOST,     /**< a later try may succeed */
+    ACTIVE_NAME_GIVEN_UP, /**< a file of other content has it, and the loss is marked:
+                             seal that file, so that what follows is kept in a new one */
+};
+
+/** Checks the name of the active file, and restores it where possible. \p id, of the
+ * session, is for messages; each loss is said once. */
+enum active_name active_name_keep(struct channel_file *file, int dir,
+                                  enum channel channel, const char *id);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file that says that lines of a session are lost: with it, no reader takes the
+ * session for complete. */
+#ifndef GPUFL_COLLECTOR_CORE_LOSS_MARKER_H
+#define GPUFL_COLLECTOR_CORE_LOSS_MARKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loss_marker {
+    const char *category; /* "spool", or a channel */
+    unsigned index;
+    const char *reason;
+    int64_t first_ns, last_ns; /* wall clock */
+    uint64_t lines;
+};
+
+/** Writes the marker, in place of one of its category and index. \return false if it
+ * could not. */
+bool loss_marker_write(int dir, const struct loss_marker *marker);
+
+#endif
