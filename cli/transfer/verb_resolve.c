@@ -101,7 +101,7 @@ static int resolve_ask(const struct resolve_arguments *a)
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char *path = realpath(a->directory, NULL);
     if (root < 0 || !path ||
-        state_dir_open(a->state_dir, root, path, false, &place, why) != GPUFL_OK ||
+        state_dir_open(a->state_dir, root, path, STATE_READ, &place, why) != GPUFL_OK ||
         faccessat(place.fd, place.name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
         rc =
             resolve_fail(EXIT_BAD_USE, a->directory,
