@@ -139,7 +139,8 @@ static void hook_at_first_call(void)
     }
 }
 
-static bool hook_once(void)
+/* Each of the three fails for want of memory, or of a key for the thread's ring. */
+static gpufl_status hook_once(void)
 {
     if (!process.hooked) {
         session_dir_init(&process.dir);
@@ -148,7 +149,7 @@ static bool hook_once(void)
                                         reset_in_child) == 0 &&
                          atexit(end_at_exit) == 0;
     }
-    return process.hooked;
+    return process.hooked ? GPUFL_OK : GPUFL_ERR_NOMEM;
 }
 
 static void on_call(const struct trace_call *call)
@@ -182,28 +183,57 @@ static gpufl_status open_directory(const struct settings *settings)
     return status;
 }
 
-static gpufl_status start_locked(const struct settings *settings)
+static gpufl_status start_writer(const struct settings *settings)
 {
     struct profiler profiler;
-    gpufl_status status = hook_once() ? open_directory(settings) : GPUFL_ERR_NOMEM;
-    if (status == GPUFL_OK) {
-        process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        profiler_start(&profiler, settings, &listener);
-        process.traces = profiler.runs != GPUFL_ENGINE_MONITOR;
-        process.pid = getpid();
-        const struct writer_input input = {.rings = &process.recorder.rings,
-                                           .names = &process.recorder.names,
-                                           .generation = process.last_generation};
-        status = writer_start(settings, &profiler, &process.dir, &input, &process.writer);
-    }
+    process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
+    profiler_start(&profiler, settings, &listener);
+    process.traces = profiler.runs != GPUFL_ENGINE_MONITOR;
+    process.pid = getpid();
+    const struct writer_input input = {.rings = &process.recorder.rings,
+                                       .names = &process.recorder.names,
+                                       .generation = process.last_generation};
+    gpufl_status status =
+        writer_start(settings, &profiler, &process.dir, &input, &process.writer);
     if (status == GPUFL_OK) {
         atomic_store_explicit(&process.recorder.generation, process.last_generation,
                               memory_order_release);
+    }
+    return status;
+}
+
+/* Keeps errno, which says why to the caller, too. */
+static void say_not_recording(const struct settings *settings, gpufl_status status,
+                              bool opened)
+{
+    int reason = errno;
+    if (status == GPUFL_ERR_NOMEM) {
+        message_of_library("not recording: out of memory, or of keys for data of threads "
+                           "(PTHREAD_KEYS_MAX)");
+    } else if (opened) {
+        message_of_library("not recording: cannot start a thread: %s (raise the limit of "
+                           "processes, ulimit -u or pids.max)",
+                           strerror(reason));
     } else {
-        message_of_library(
-            "not recording: cannot create a session in %s: %s (set log_path "
-            "to a writable directory)",
-            settings->log_path, strerror(errno));
+        message_of_library("not recording: cannot create a session in %s: %s (set "
+                           "log_path to a writable directory)",
+                           settings->log_path, strerror(reason));
+    }
+    errno = reason;
+}
+
+static gpufl_status start_locked(const struct settings *settings)
+{
+    gpufl_status status = hook_once();
+    if (status == GPUFL_OK) {
+        status = open_directory(settings);
+    }
+    bool opened = status == GPUFL_OK;
+    if (opened) {
+        status = start_writer(settings);
+    }
+    if (status != GPUFL_OK) {
+        say_not_recording(settings, status, opened);
     }
     return status;
 }
@@ -290,16 +320,28 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
     return GPUFL_OK;
 }
 
+/* errno is that of the first call that failed. */
+static gpufl_status write_report(const char *report, const char *path)
+{
+    FILE *out = path && *path ? fopen(path, "we") : stdout;
+    if (!out) {
+        return GPUFL_ERR_IO;
+    }
+    bool written = fputs(report, out) >= 0;
+    int reason = errno;
+    bool closed = (out == stdout ? fflush(out) : fclose(out)) == 0;
+    if (!written) {
+        errno = reason;
+    }
+    return written && closed ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
 gpufl_status gpufl_generate_report(const char *path)
 {
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
     int cancel_state = lock_process();
     if (process.ended && process.last.report) {
-        FILE *out = path && *path ? fopen(path, "we") : stdout;
-        status = out && fputs(process.last.report, out) >= 0 ? GPUFL_OK : GPUFL_ERR_IO;
-        if (out && (out == stdout ? fflush(out) : fclose(out)) != 0) {
-            status = GPUFL_ERR_IO;
-        }
+        status = write_report(process.last.report, path);
     }
     unlock_process(cancel_state);
     return status;

@@ -2,6 +2,7 @@
 /* Runs the engine on the calling thread, within a budget: gpufl_upload_logs(). */
 #include "upload/upload_logs.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,12 +315,14 @@ gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
     } else {
         status = upload_selected(&u);
     }
+    int reason = errno;
     engine_close(u.engine);
     transport_http_close(&u.transport);
     select_free(&u.selection);
     if (u.root >= 0) {
         close(u.root);
     }
+    errno = reason;
     full.success = status == GPUFL_OK;
     full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
     upload_result_copy(&full, result);

@@ -2,6 +2,7 @@
 /* Fills in the result of an upload: figures, warnings and the closing sentence. */
 #include "upload/upload_result.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +16,13 @@ gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status 
                                const char *format, ...)
 {
     char text[sizeof result->message];
+    int reason = errno; /* of GPUFL_ERR_IO, for the caller of the API */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     message_escape(text, result->message, sizeof result->message);
+    errno = reason;
     return status;
 }
 

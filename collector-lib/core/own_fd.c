@@ -27,8 +27,8 @@ bool own_fd_take(struct own_fd *own, int fd)
     if (fd >= 0 && fstat(fd, &st) == 0) {
         *own =
             (struct own_fd){.fd = move_up(fd), .device = st.st_dev, .inode = st.st_ino};
+        errno = saved;
     }
-    errno = saved;
     return own->fd >= 0;
 }
 

@@ -2,7 +2,9 @@
 /* Writes who records a session, so that a reader can tell it from a copy or a forgery. */
 #include "collector-lib/core/session_identity.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -48,9 +50,12 @@ static int write_manifest(int dir, const struct session_lock *lock, const char *
     if (fd < 0) {
         return -1;
     }
-    ssize_t written = write(fd, text, (size_t)len);
+    errno = ENOSPC; /* of a write that is cut short */
+    bool whole = write(fd, text, (size_t)len) == len;
+    int reason = errno;
     close(fd);
-    return written == len ? 0 : -1;
+    errno = reason;
+    return whole ? 0 : -1;
 }
 
 /* The owner of the directory, as others see it, is in the id. */

@@ -150,8 +150,9 @@ GPUFL_API void gpufl_init_options_default(struct gpufl_init_options *options);
 /** Starts a session: creates `<log_path>/<session id>/` and the writer thread. If a
  * session is running, it is shut down first. \p options may be NULL for the defaults.
  * \return GPUFL_OK; GPUFL_OFF if gpufl is disabled (no file, no thread); GPUFL_ERR_USAGE
- * if a field is out of range; GPUFL_ERR_IO if the directory cannot be created (a message
- * on stderr says why). A missing GPU is not an error. The job continues in every case. */
+ * if a field is out of range; GPUFL_ERR_IO with errno if the directory or the thread
+ * cannot be created; GPUFL_ERR_NOMEM. A message on stderr says why. A missing GPU is not
+ * an error. The job continues in every case. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
@@ -207,7 +208,7 @@ GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 /** Writes a plain text summary of the last session that ended: its duration, the scopes
  * and kernels with the largest total times, device and host metrics, losses. \p path NULL
  * or "" means standard output. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if no session has
- * ended; GPUFL_ERR_IO. */
+ * ended; GPUFL_ERR_IO with errno. */
 GPUFL_API gpufl_status gpufl_generate_report(const char *path);
 
 /** A running scope, all zero if it is not recorded. Pass it to gpufl_scope_end unchanged.

@@ -156,7 +156,8 @@ struct gpufl_upload_result {
  * counts, but is not waited for, see gpufl(1); GPUFL_ERR_AUTH: 401 or 403;
  * GPUFL_ERR_CONTACT: the backend never answered; GPUFL_BUSY: another uploader is using
  * the directory and cannot be waited for; GPUFL_ERR_USAGE, GPUFL_ERR_NOT_FOUND,
- * GPUFL_ERR_IO, GPUFL_ERR_FORMAT, GPUFL_ERR_NOMEM: failed before anything was sent. */
+ * GPUFL_ERR_IO with errno, GPUFL_ERR_FORMAT, GPUFL_ERR_NOMEM: failed before anything was
+ * sent. */
 GPUFL_API gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
                                          struct gpufl_upload_result *result);
 

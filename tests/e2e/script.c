@@ -9,11 +9,14 @@
  *  - sleep:MS
  *  - upload: gpufl_upload_logs with url, key and path of the options; prints status,
  *    success and events
+ *  - report:PATH: gpufl_generate_report; prints its status
+ *  - errno: prints the symbol of errno as the last init, upload or report left it
  *  - look: prints the number of threads, whether a GPU library is mapped, and the context
  *    switches of all threads but this one
  *  - fork: a child calls exit(); _exit: ends without it
  *  - hold: waits for the end of standard input */
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +29,7 @@
 #include <gpufl/upload.h>
 
 static struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+static int last_errno;
 
 static void nap_ms(long ms)
 {
@@ -130,6 +134,7 @@ static void upload(void)
     with.api_key = options.api_key;
     with.api_path = options.api_path;
     int status = (int)gpufl_upload_logs(&with, &result);
+    last_errno = errno;
     printf("%d %d %llu\n", status, result.success,
            (unsigned long long)result.events_uploaded);
 }
@@ -140,12 +145,19 @@ static void call(char *word)
     pthread_t thread;
     if (strcmp(word, "init") == 0) {
         int status = (int)gpufl_init(&options);
+        last_errno = errno;
         gpufl_session_id(id);
         printf("%d %s\n", status, id);
     } else if (strcmp(word, "shutdown") == 0) {
         gpufl_shutdown();
     } else if (strcmp(word, "upload") == 0) {
         upload();
+    } else if (strncmp(word, "report:", 7) == 0) {
+        int status = (int)gpufl_generate_report(word + 7);
+        last_errno = errno;
+        printf("%d\n", status);
+    } else if (strcmp(word, "errno") == 0) {
+        printf("%s\n", last_errno ? strerrorname_np(last_errno) : "0");
     } else if (strcmp(word, "look") == 0) {
         look();
     } else if (strcmp(word, "hold") == 0) {

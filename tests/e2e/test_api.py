@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ header and the whole set of options: what a program written for the existing client
 sees. Row ids are those of docs/api-coverage.md."""
+import errno
 import json
 import os
 import re
@@ -255,6 +256,40 @@ int main(int, char **argv) {
     none, unwritable = done.stderr.splitlines()
     check("no session has ended" in none, none)
     check(f"{place.logs}/none/report: cannot be written" in unwritable, unwritable)
+
+
+def errno_says_why_a_file_operation_failed(place):
+    """status.h, also where nothing that is said can be written: that sets errno, too."""
+    def said(*words, env=None):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([*lib.VALGRIND, *lib.EMULATOR, lib.BUILD / "tests/e2e/script", *words],
+                                  stdout=subprocess.PIPE, stderr=full, text=True, check=False, env=lib.environment(env))
+        equal(done.returncode, 0, f"{words}")
+        return done.stdout.splitlines()
+
+    taken = place.path / "taken"
+    taken.touch()
+    equal(said(f"log_path={taken}/logs", "init", "errno"), ["3 ", "ENOTDIR"], "gpufl_init below a file")
+    equal(said("log_path=/proc/none", "init", "errno"), ["3 ", "ENOENT"], "gpufl_init in /proc")
+    lines = said(f"log_path={place.logs}", "init", "shutdown", "report:/dev/full", "errno", f"report:{taken}/report", "errno")
+    equal(lines[1:], ["3", "ENOSPC", "3", "ENOTDIR"], "gpufl_generate_report")
+    equal(said(f"log_path={place.logs}", "backend_url=http://127.0.0.1:9", "api_key=k", "upload", "errno",
+               env={"STATE_DIRECTORY": f"{taken}/state"}), ["3 0 0", "ENOTDIR"], "gpufl_upload_logs")
+
+
+def what_the_system_refuses_is_named(place):
+    if lib.SANITIZER:
+        lib.skip("the runtime of the sanitizer creates threads and keys itself")
+    built, program = _compile(place, "gcc", "gnu11", "refused.c")
+    equal((built.returncode, built.stderr), (0, ""), "it compiles")
+    for what, printed, reason in (("thread", f"3 {errno.EAGAIN}", "cannot start a thread: Resource temporarily unavailable (raise"),
+                                  ("key", "2 ", "out of memory, or of keys for data of threads")):
+        done = subprocess.run([program, what, place.logs], capture_output=True, text=True, check=False,
+                              env=lib.environment({}))
+        equal(done.returncode, 0, done.stderr)
+        check(done.stdout.startswith(printed), f"{what}: {done.stdout}")
+        equal(done.stderr.count("\n"), 1, done.stderr)
+        check(f"not recording: {reason}" in done.stderr, f"{what}: {done.stderr}")
 
 
 def the_old_name_of_an_option_does_not_compile(place):

@@ -2,6 +2,7 @@
 /* Runs one turn: takes replies, inspects sessions, makes offers, sends. */
 #include "upload/engine/engine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,8 +81,10 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     if (status == GPUFL_OK && engine->config.force) {
         status = root_rewind(root);
         if (status != GPUFL_OK) {
+            int reason = errno;
             snprintf(why, 512, "cannot write the journal of %.300s", path);
             root_close(root);
+            errno = reason;
         }
     }
     if (status == GPUFL_OK) {

@@ -346,7 +346,9 @@ gpufl_status root_open(struct engine *engine, const char *path,
         status = origin_change_open(root, why);
     }
     if (status != GPUFL_OK) {
+        int reason = errno;
         root_close(root);
+        errno = reason;
         return status;
     }
     root_publish(root);

@@ -52,6 +52,7 @@ static void journal_break(struct journal *j, const char *what, int error)
                   j->root, what, strerror(error));
     }
     j->broken = true;
+    errno = error;
 }
 
 uint64_t journal_append_quietly(struct journal *j, uint32_t type, const void *payload,

@@ -226,6 +226,7 @@ bool journal_read_is_of_another(int root_fd, const char *root_path, const char *
     snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner%s)",
              root_path, journal, readable ? "" : "Permission denied: ", dir.st_uid,
              readable ? ", and is not believed" : "", or_else);
+    errno = EACCES;
     return true;
 }
 

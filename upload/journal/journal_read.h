@@ -24,7 +24,7 @@ GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *sta
 /** Whether the owner of the root, who is another user, keeps a journal in it, which would
  * count as none. Where others can write, only the owner of the root is believed.
  * \param or_else what can be done but to run the program as that owner; "" = nothing
- * \return true with the reason in \p why. */
+ * \return true with the reason in \p why, and EACCES in errno. */
 bool journal_read_is_of_another(int root_fd, const char *root_path, const char *or_else,
                                 char why[512]);
 
