@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "upload/source/subordinate.h"
+#include "upload/owners/subordinate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

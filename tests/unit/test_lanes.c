@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "tests/support/pick.h"
-#include "upload/core/lanes.h"
+#include "upload/owners/lanes.h"
 
 struct thing {
     struct queue_node node;

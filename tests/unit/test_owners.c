@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/dirs.h"
-#include "upload/core/owners.h"
+#include "upload/owners/owners.h"
 
 #define ACCOUNTS                                                                         \
     "root:x:0:0::/:/bin/sh\nkubelet:x:998:998::/:/bin/sh\nalice:x:1000:1000::/:/bin/"    \

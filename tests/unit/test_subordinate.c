@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "tests/support/pick.h"
-#include "upload/source/subordinate.h"
+#include "upload/owners/subordinate.h"
 
 #define ACCOUNTS                                                                         \
     "root:x:0:0::/:/bin/sh\n"                                                            \

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "tests/support/pick.h"
-#include "upload/core/lanes.h"
+#include "upload/owners/lanes.h"
 
 #define OF_ONE_SET (3 * TURNS_OF_SETS)
 #define OWNERS     100

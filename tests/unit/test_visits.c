@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/support/pick.h"
-#include "upload/source/visits.h"
+#include "upload/owners/visits.h"
 
 #define MANY     (VISITS_STEP_NAMES + 1)
 #define USERS    4000u

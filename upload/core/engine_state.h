@@ -12,13 +12,13 @@
 #include "upload/core/backoff.h"
 #include "upload/core/counters.h"
 #include "upload/core/engine_config.h"
-#include "upload/core/lanes.h"
 #include "upload/core/origin.h"
-#include "upload/core/owners.h"
 #include "upload/core/path_table.h"
 #include "upload/core/trouble.h"
+#include "upload/owners/lanes.h"
+#include "upload/owners/owners.h"
+#include "upload/owners/visits.h"
 #include "upload/source/gz_cache.h"
-#include "upload/source/visits.h"
 
 #define ENGINE_ROOTS_MAX 64u
 /** A journal that could not be written is retried after this time. */

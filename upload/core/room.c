@@ -12,9 +12,9 @@
 
 #include "base/log.h"
 #include "upload/core/held.h"
-#include "upload/core/owners.h"
 #include "upload/core/session.h"
 #include "upload/core/stream.h"
+#include "upload/owners/owners.h"
 
 /* An open session of two channels. */
 #define ROOM_BYTES (sizeof(struct session) + 2 * sizeof(struct stream))

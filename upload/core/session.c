@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "upload/core/owners.h"
+#include "upload/owners/owners.h"
 #include "upload/source/salvage_readings.h"
 
 #define LATER_MIN_MS 20u

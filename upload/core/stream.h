@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "upload/core/queue.h"
 #include "upload/core/session.h"
 #include "upload/journal/journal_records.h"
+#include "upload/owners/queue.h"
 #include "upload/source/tail.h"
 
 /** In `seen` of a live stream, the size of the active file starts at this bit. */

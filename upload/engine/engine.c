@@ -10,7 +10,6 @@
 #include "upload/core/frames.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
-#include "upload/core/owners.h"
 #include "upload/core/raw_lines.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
@@ -31,6 +30,7 @@
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
+#include "upload/owners/owners.h"
 
 #define GZIP_LEVEL       6
 #define SALVAGED_AT_ONCE (1u << 20)

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "upload/core/offer.h"
-#include "upload/core/owners.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking_grown.h"
+#include "upload/owners/owners.h"
 
 static bool report_stream_settled(const struct stream *st)
 {

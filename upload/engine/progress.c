@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "upload/core/owners.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/room.h"
@@ -19,6 +18,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/lifecycle/other_root.h"
+#include "upload/owners/owners.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
 /* Of the time, so much at most is taken to write the file of very many sessions. */

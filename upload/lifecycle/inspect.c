@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "upload/core/owners.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/claim.h"
@@ -21,6 +20,7 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
+#include "upload/owners/owners.h"
 
 #define INSPECTED_AT_ONCE 32u
 #define NAMES_AT_ONCE     (4 * VISITS_STEP_NAMES)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the queue of an owner, and the owner whose turn it is. */
-#include "upload/core/lanes.h"
+#include "upload/owners/lanes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

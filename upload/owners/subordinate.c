@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses lists of subordinate ids and of accounts; finds the range of a user id. */
-#include "upload/source/subordinate.h"
+#include "upload/owners/subordinate.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads which user ids are subordinate to which accounts: subuid(5), passwd(5). */
-#ifndef GPUFL_UPLOAD_SOURCE_SUBORDINATE_H
-#define GPUFL_UPLOAD_SOURCE_SUBORDINATE_H
+#ifndef GPUFL_UPLOAD_OWNERS_SUBORDINATE_H
+#define GPUFL_UPLOAD_OWNERS_SUBORDINATE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,12 +2,12 @@
 /* One queue for each owner, served in turn: who has queued thousands of things delays the
  * next one of somebody else by one of them. For what is queued elsewhere, struct turns
  * remembers when each owner had its turn last. */
-#ifndef GPUFL_UPLOAD_CORE_LANES_H
-#define GPUFL_UPLOAD_CORE_LANES_H
+#ifndef GPUFL_UPLOAD_OWNERS_LANES_H
+#define GPUFL_UPLOAD_OWNERS_LANES_H
 
 #include <stdint.h>
 
-#include "upload/core/queue.h"
+#include "upload/owners/queue.h"
 
 /** With more owners than that at once, some share a queue. */
 #define LANES_MAX 4096u

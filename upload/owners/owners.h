@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells which account answers for a user id. What each user may use, is shared between
  * accounts: a user with subordinate ids is one, however many of them it uses. */
-#ifndef GPUFL_UPLOAD_CORE_OWNERS_H
-#define GPUFL_UPLOAD_CORE_OWNERS_H
+#ifndef GPUFL_UPLOAD_OWNERS_OWNERS_H
+#define GPUFL_UPLOAD_OWNERS_OWNERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/log.h"
-#include "upload/source/subordinate.h"
+#include "upload/owners/subordinate.h"
 
 /** All zero: each user id answers for itself. */
 struct owners {

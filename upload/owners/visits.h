@@ -2,8 +2,8 @@
 /* Which directory is inspected next. The owners of their directories take turns, and one
  * whose directories hold very many names waits as long as listing these has cost: what it
  * does there delays nobody else. */
-#ifndef GPUFL_UPLOAD_SOURCE_VISITS_H
-#define GPUFL_UPLOAD_SOURCE_VISITS_H
+#ifndef GPUFL_UPLOAD_OWNERS_VISITS_H
+#define GPUFL_UPLOAD_OWNERS_VISITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at the files of accounts again, and finds the account of a user id. */
-#include "upload/core/owners.h"
+#include "upload/owners/owners.h"
 
 #include <errno.h>
 #include <limits.h>

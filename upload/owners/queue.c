@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links nodes into a queue and out of it again, in order. */
-#include "upload/core/queue.h"
+#include "upload/owners/queue.h"
 
 #include <stddef.h>
 

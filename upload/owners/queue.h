@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A queue of things that hold their own node. */
-#ifndef GPUFL_UPLOAD_CORE_QUEUE_H
-#define GPUFL_UPLOAD_CORE_QUEUE_H
+#ifndef GPUFL_UPLOAD_OWNERS_QUEUE_H
+#define GPUFL_UPLOAD_OWNERS_QUEUE_H
 
 /** First member of each thing in a queue. */
 struct queue_node {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps two lists for each owner, and when the owner may go on. */
-#include "upload/source/visits.h"
+#include "upload/owners/visits.h"
 
 #include <stddef.h>
 
