@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "schema/layout.h"
-#include "upload/core/run_dir.h"
 #include "upload/journal/state_dir.h"
+#include "upload/published/run_dir.h"
 
 /* Kubernetes replaces a link beside a secret, others rename a new file over the old one:
  * allow the directory. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 
 /* A session has a line for each of its channels, one behind the other. */
 struct holder_left {

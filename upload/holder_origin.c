@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/core/progress_file.h"
 #include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_ask.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
+#include "upload/published/progress_file.h"
 #include "upload/upload_result.h"
 
 #define ASK_AGAIN_MS 1000u

@@ -4,8 +4,8 @@
 #ifndef GPUFL_UPLOAD_HOLDER_SESSION_H
 #define GPUFL_UPLOAD_HOLDER_SESSION_H
 
-#include "upload/core/progress_file.h"
 #include "upload/engine/engine_report.h"
+#include "upload/published/progress_file.h"
 #include "upload/source/select.h"
 
 struct holder_session {

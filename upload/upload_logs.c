@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/parse_bool.h"
-#include "upload/core/progress_file.h"
 #include "upload/holder_left.h"
 #include "upload/holder_origin.h"
 #include "upload/http/transport_http.h"
+#include "upload/published/progress_file.h"
 #include "upload/upload_open.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"

@@ -7,8 +7,8 @@
 
 #include <gpufl/status.h>
 
-#include "upload/core/progress_file.h"
 #include "upload/engine/engine_report.h"
+#include "upload/published/progress_file.h"
 #include "upload/source/select.h"
 
 /** What else the holder says of the user whose sessions are waited for. */

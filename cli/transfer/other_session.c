@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 
 struct other_session {
     const char *path;

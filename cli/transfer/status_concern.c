@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "upload/core/other_uploader.h"
+#include "upload/published/other_uploader.h"
 #include "upload/source/directory_mark.h"
 #include "upload/source/scan_session.h"
 

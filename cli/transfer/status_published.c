@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/core/progress_file.h"
-#include "upload/core/run_dir.h"
 #include "upload/journal/state_dir.h"
+#include "upload/published/progress_file.h"
+#include "upload/published/run_dir.h"
 
 struct published {
     struct journal_read *journal;

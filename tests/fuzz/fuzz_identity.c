@@ -7,7 +7,7 @@
 
 #include "base/json_text.h"
 #include "schema/layout.h"
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 #include "upload/source/identity.h"
 #include "upload/source/java_cursor.h"
 #include "upload/source/ndjson.h"

@@ -7,7 +7,7 @@
 #include "tests/support/check.h"
 #include "tests/support/dirs.h"
 #include "upload/core/engine_state.h"
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 
 void ended_id(unsigned n, char id[40])
 {

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/registry.h"
+#include "upload/published/progress_file.h"
 
 #define MANY   40u
 #define OF_ONE 16u

@@ -12,8 +12,8 @@
 
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/session.h"
+#include "upload/published/progress_file.h"
 
 #define MANY      300
 #define MOST_OPEN 65

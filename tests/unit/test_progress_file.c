@@ -14,7 +14,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig.h"
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 
 #define ID "11111111-1111-4111-8111-111111111111"
 

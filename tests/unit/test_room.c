@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/registry.h"
+#include "upload/published/progress_file.h"
 #include "upload/upload_result.h"
 
 #define MANY     1200u

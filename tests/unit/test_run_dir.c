@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "tests/support/dirs.h"
-#include "upload/core/progress_file.h"
-#include "upload/core/run_dir.h"
+#include "upload/published/progress_file.h"
+#include "upload/published/run_dir.h"
 
 #define ANOTHER_USER 12345
 #define SERVICE_USER 12346

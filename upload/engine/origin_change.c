@@ -8,12 +8,12 @@
 #include "base/log.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/origin_identity.h"
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/published/progress_file.h"
 
 _Static_assert(ORIGIN_URL_MAX == JOURNAL_URL_MAX && SHA256_BYTES == JOURNAL_KEY_HASH,
                "the journal has room for an identity");

@@ -12,13 +12,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "upload/core/position.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/room.h"
-#include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/owners/owners.h"
+#include "upload/published/progress_file.h"
+#include "upload/published/run_dir.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
 /* Of the time, so much at most is taken to write the file of very many sessions. */

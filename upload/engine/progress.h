@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishes how far a root is, in the files that core/progress_file.h describes. */
+/* Publishes how far a root is, in the files that published/progress_file.h describes. */
 #ifndef GPUFL_UPLOAD_ENGINE_PROGRESS_H
 #define GPUFL_UPLOAD_ENGINE_PROGRESS_H
 

@@ -14,9 +14,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
-#include "upload/core/progress_file.h"
 #include "upload/core/room.h"
-#include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
@@ -28,6 +26,8 @@
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/published/progress_file.h"
+#include "upload/published/run_dir.h"
 #include "upload/source/lock_holder.h"
 
 static bool root_is_served_here(const struct engine *engine, int dir)

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "upload/core/claims.h"
 #include "upload/core/engine_state.h"
-#include "upload/core/other_uploader.h"
 #include "upload/lifecycle/kept.h"
+#include "upload/published/other_uploader.h"
 #include "upload/source/listing.h"
 
 /* So many are named, in the log and in the progress file: anybody can make more. */

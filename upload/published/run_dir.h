@@ -6,8 +6,8 @@
  *     /run/gpufl-agent/<device>-<inode>.progress  see progress_file.h
  *     /run/gpufl-agent/<device>-<inode>.complete  likewise
  */
-#ifndef GPUFL_UPLOAD_CORE_RUN_DIR_H
-#define GPUFL_UPLOAD_CORE_RUN_DIR_H
+#ifndef GPUFL_UPLOAD_PUBLISHED_RUN_DIR_H
+#define GPUFL_UPLOAD_PUBLISHED_RUN_DIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes and reads what a service publishes in its runtime directory. */
-#include "upload/core/run_dir.h"
+#include "upload/published/run_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

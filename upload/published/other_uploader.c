@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at the lock and the state directory of a directory. */
-#include "upload/core/other_uploader.h"
+#include "upload/published/other_uploader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "schema/layout.h"
-#include "upload/core/run_dir.h"
+#include "upload/published/run_dir.h"
 
 bool other_uploader_locks(int dir)
 {

@@ -20,8 +20,8 @@
  * skip lines that begin with `!` and that they do not know, but believe no line of a
  * stream that has more than those six words. The first line may have more.
  */
-#ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
-#define GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
+#ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
+#define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a directory has an uploader of its own. Anybody who can open a directory can
  * lock it, so a lock alone does not say so. */
-#ifndef GPUFL_UPLOAD_CORE_OTHER_UPLOADER_H
-#define GPUFL_UPLOAD_CORE_OTHER_UPLOADER_H
+#ifndef GPUFL_UPLOAD_PUBLISHED_OTHER_UPLOADER_H
+#define GPUFL_UPLOAD_PUBLISHED_OTHER_UPLOADER_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the lines of the progress files. */
-#include "upload/core/progress_file.h"
+#include "upload/published/progress_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "schema/layout.h"
-#include "upload/core/run_dir.h"
 #include "upload/http/reply.h"
+#include "upload/published/run_dir.h"
 #include "upload/source/scan.h"
 
 #define PROGRESS_MAX_BYTES (32u << 20) /* that are read at once */
