@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "upload/batch/batch.h"
+#include "upload/batch/part.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
-#include "upload/engine/batch.h"
-#include "upload/engine/part.h"
 #include "upload/http/reply.h"
 #include "upload/source/ndjson.h"
 

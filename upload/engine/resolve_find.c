@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
+#include "upload/batch/batch.h"
+#include "upload/batch/window.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
-#include "upload/engine/batch.h"
-#include "upload/engine/window.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/source/file_number.h"
 #include "upload/source/shifting.h"

@@ -2,12 +2,12 @@
 /* Takes streams from the queues, makes a batch or window of each, and posts it. */
 #include "upload/engine/send.h"
 
+#include "upload/batch/batch.h"
+#include "upload/batch/part.h"
+#include "upload/batch/window.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/batch.h"
-#include "upload/engine/part.h"
-#include "upload/engine/window.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/end_seek.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches: whole lines of a stream, encoded as one request's body. */
-#ifndef GPUFL_UPLOAD_ENGINE_BATCH_H
-#define GPUFL_UPLOAD_ENGINE_BATCH_H
+#ifndef GPUFL_UPLOAD_BATCH_BATCH_H
+#define GPUFL_UPLOAD_BATCH_BATCH_H
 
 #include "upload/core/offer.h"
 #include "upload/http/encode.h"

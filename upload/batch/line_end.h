@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the end of a line that is too long to be sent, a piece at a time. */
-#ifndef GPUFL_UPLOAD_ENGINE_LINE_END_H
-#define GPUFL_UPLOAD_ENGINE_LINE_END_H
+#ifndef GPUFL_UPLOAD_BATCH_LINE_END_H
+#define GPUFL_UPLOAD_BATCH_LINE_END_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether a channel begins later, is held, or waits for its directory. */
-#include "upload/engine/read_problem.h"
+#include "upload/batch/read_problem.h"
 
 #include "base/log.h"
 #include "schema/records.h"
+#include "upload/batch/next_file.h"
 #include "upload/core/position.h"
-#include "upload/engine/next_file.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches a batch's size at a time, as the end may be very far: a file with a hole costs
  * its owner nothing. Others have their turns between. */
-#include "upload/engine/line_end.h"
+#include "upload/batch/line_end.h"
 
 #include <string.h>
 

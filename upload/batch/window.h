@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sealed windows of the 1.3 client: offered as they lie on disk. */
-#ifndef GPUFL_UPLOAD_ENGINE_WINDOW_H
-#define GPUFL_UPLOAD_ENGINE_WINDOW_H
+#ifndef GPUFL_UPLOAD_BATCH_WINDOW_H
+#define GPUFL_UPLOAD_BATCH_WINDOW_H
 
 #include "upload/core/offer.h"
 

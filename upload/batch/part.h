@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says which place of its stream a batch takes, for origins that know positions. */
-#ifndef GPUFL_UPLOAD_ENGINE_PART_H
-#define GPUFL_UPLOAD_ENGINE_PART_H
+#ifndef GPUFL_UPLOAD_BATCH_PART_H
+#define GPUFL_UPLOAD_BATCH_PART_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes batches: reads lines at a stream's position, cuts and encodes them. */
-#include "upload/engine/batch.h"
+#include "upload/batch/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "schema/protocol.h"
+#include "upload/batch/line_end.h"
+#include "upload/batch/next_file.h"
+#include "upload/batch/part.h"
+#include "upload/batch/read_problem.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/raw_lines.h"
 #include "upload/core/room.h"
 #include "upload/core/shutdown.h"
-#include "upload/engine/line_end.h"
-#include "upload/engine/next_file.h"
-#include "upload/engine/part.h"
-#include "upload/engine/read_problem.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offers sealed 1.3 windows byte for byte, under their sidecar's identity. */
-#include "upload/engine/window.h"
+#include "upload/batch/window.h"
 
 #include <errno.h>
 #include <stdio.h>

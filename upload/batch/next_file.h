@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a sealed file of a live session to the next one. */
-#ifndef GPUFL_UPLOAD_ENGINE_NEXT_FILE_H
-#define GPUFL_UPLOAD_ENGINE_NEXT_FILE_H
+#ifndef GPUFL_UPLOAD_BATCH_NEXT_FILE_H
+#define GPUFL_UPLOAD_BATCH_NEXT_FILE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the places of parts and writes the line that names them. */
-#include "upload/engine/part.h"
+#include "upload/batch/part.h"
 
 #include <string.h>
 

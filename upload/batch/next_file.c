@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides when a sealed file is left, and how long its successor is waited for. */
-#include "upload/engine/next_file.h"
+#include "upload/batch/next_file.h"
 
 #include "base/log.h"
 #include "upload/core/engine_state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows when a stream cannot be read at its position. */
-#ifndef GPUFL_UPLOAD_ENGINE_READ_PROBLEM_H
-#define GPUFL_UPLOAD_ENGINE_READ_PROBLEM_H
+#ifndef GPUFL_UPLOAD_BATCH_READ_PROBLEM_H
+#define GPUFL_UPLOAD_BATCH_READ_PROBLEM_H
 
 #include "upload/core/offer.h"
 
