@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_view.h"
 #include "schema/channels.h"
+#include "upload/engine/engine.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_ask.h"
 

@@ -3,7 +3,7 @@
 #ifndef GPUFL_CLI_TRANSFER_QUARANTINE_CHOICE_H
 #define GPUFL_CLI_TRANSFER_QUARANTINE_CHOICE_H
 
-#include "upload/engine/quarantine.h"
+#include "upload/resolve/quarantine.h"
 
 struct quarantine_choice {
     const char *directory;

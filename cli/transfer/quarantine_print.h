@@ -4,7 +4,7 @@
 #define GPUFL_CLI_TRANSFER_QUARANTINE_PRINT_H
 
 #include "base/text.h"
-#include "upload/engine/quarantine.h"
+#include "upload/resolve/quarantine.h"
 
 /** Appends it as a JSON object. */
 void quarantine_print_json(struct text *out, const struct quarantined *range);

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "cli/transfer/channel_state.h"
-#include "upload/engine/quarantine.h"
 #include "upload/published/progress_file.h"
+#include "upload/resolve/quarantine.h"
 
 struct status_session {
     const char *id;

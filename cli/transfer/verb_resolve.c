@@ -16,10 +16,10 @@
 #include "cli/exit_codes.h"
 #include "schema/channels.h"
 #include "upload/engine/engine.h"
-#include "upload/engine/resolve.h"
-#include "upload/engine/resolve_request.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
+#include "upload/resolve/resolve.h"
+#include "upload/resolve/resolve_request.h"
 
 #define LOOK_AGAIN_MS 100
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/rig_session.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 static unsigned lines_of(const struct rig *rig, const char *channel)
 {

@@ -14,7 +14,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/session.h"
 #include "upload/core/stream.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 #define NEVER_MS (24u * 3600u * 1000u)
 

@@ -13,10 +13,10 @@
 #include "base/crc32c.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
-#include "upload/engine/resolve.h"
-#include "upload/engine/resolve_request.h"
 #include "upload/http/reply.h"
 #include "upload/lifecycle/end_seek.h"
+#include "upload/resolve/resolve.h"
+#include "upload/resolve/resolve_request.h"
 
 #define DAY_MS (24ull * 3600 * 1000)
 

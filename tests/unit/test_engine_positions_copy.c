@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/rig_session.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
 

@@ -10,7 +10,7 @@
 
 #include "base/crc32c.h"
 #include "tests/support/rig_session.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
 

@@ -13,7 +13,7 @@
 
 #include "tests/support/rig_session.h"
 #include "upload/core/session.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
 

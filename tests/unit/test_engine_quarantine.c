@@ -13,10 +13,10 @@
 #include "schema/protocol.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
-#include "upload/engine/quarantine.h"
-#include "upload/engine/resolve.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
+#include "upload/resolve/quarantine.h"
+#include "upload/resolve/resolve.h"
 
 static bool is_there(const struct live_session *s, const char *name)
 {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/rig_session.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 static unsigned said;
 static char last_said[400];

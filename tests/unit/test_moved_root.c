@@ -13,7 +13,7 @@
 #include "tests/support/pick.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
-#include "upload/engine/quarantine.h"
+#include "upload/resolve/quarantine.h"
 
 static const char *const channels[] = {"device", "scope", "system"};
 

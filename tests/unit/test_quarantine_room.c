@@ -11,8 +11,8 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/session.h"
 #include "upload/core/stream.h"
-#include "upload/engine/quarantine.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/quarantine.h"
+#include "upload/resolve/resolve.h"
 
 #define LIMIT  8u
 #define OF_ONE 4u /* of one owner alone, see base/shares.h */

@@ -18,7 +18,6 @@
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
-#include "upload/engine/resolve_request.h"
 #include "upload/engine/root.h"
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
@@ -31,6 +30,7 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
 #include "upload/owners/owners.h"
+#include "upload/resolve/resolve_request.h"
 
 #define GZIP_LEVEL       6
 #define SALVAGED_AT_ONCE (1u << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists an engine's quarantined ranges, offers them again, releases them. */
-#include "upload/engine/quarantine.h"
+#include "upload/resolve/quarantine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names quarantined ranges, and reads their bytes from the session's files. */
-#include "upload/engine/quarantine_read.h"
+#include "upload/resolve/quarantine_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

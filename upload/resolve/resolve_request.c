@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves and takes requests, and tells what became of one. The state directory is closed
  * to others, and only files of our user or of root are believed. */
-#include "upload/engine/resolve_request.h"
+#include "upload/resolve/resolve_request.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 #include "upload/source/listing.h"
 
 #define REQUEST_INFIX ".resolve."

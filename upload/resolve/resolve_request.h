@@ -2,11 +2,11 @@
 /* Requests to give something up, left in the state directory for the uploader that serves
  * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. What
  * became of it is left there for a minute: `<journal>.answer.<random>`. */
-#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
-#define GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
+#ifndef GPUFL_UPLOAD_RESOLVE_RESOLVE_REQUEST_H
+#define GPUFL_UPLOAD_RESOLVE_RESOLVE_REQUEST_H
 
 #include "upload/core/registry.h"
-#include "upload/engine/resolve_find.h"
+#include "upload/resolve/resolve_find.h"
 
 /** Longest name of a request, NUL included. */
 #define RESOLVE_REQUEST_NAME (STATE_NAME_MAX + 32)

@@ -2,7 +2,7 @@
 /* Tries to read each stream where it stands, and looks for the next file that can be
  * read.
  */
-#include "upload/engine/resolve_find.h"
+#include "upload/resolve/resolve_find.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what keeps a stream from going on, and where it can go on. */
-#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
-#define GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
+#ifndef GPUFL_UPLOAD_RESOLVE_RESOLVE_FIND_H
+#define GPUFL_UPLOAD_RESOLVE_RESOLVE_FIND_H
 
 #include <stdbool.h>
 

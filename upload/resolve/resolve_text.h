@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says what a person gave up with gpufl resolve, and what follows. */
-#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_TEXT_H
-#define GPUFL_UPLOAD_ENGINE_RESOLVE_TEXT_H
+#ifndef GPUFL_UPLOAD_RESOLVE_RESOLVE_TEXT_H
+#define GPUFL_UPLOAD_RESOLVE_RESOLVE_TEXT_H
 
 #include "upload/core/session.h"
-#include "upload/engine/resolve_find.h"
+#include "upload/resolve/resolve_find.h"
 
 /** Adds to the text that \p extent of \p channel was given up; either may be "". */
 void resolve_text_add(struct resolve_result *out, const char *channel, const char *extent,

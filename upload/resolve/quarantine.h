@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges that were refused for good, and what a person can do with them: read them, offer
  * them again under the same identity, or give them up. */
-#ifndef GPUFL_UPLOAD_ENGINE_QUARANTINE_H
-#define GPUFL_UPLOAD_ENGINE_QUARANTINE_H
+#ifndef GPUFL_UPLOAD_RESOLVE_QUARANTINE_H
+#define GPUFL_UPLOAD_RESOLVE_QUARANTINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <gpufl/status.h>
 
-#include "upload/engine/engine.h"
-#include "upload/engine/quarantine_read.h"
+#include "upload/core/engine_state.h"
 #include "upload/http/transport.h"
+#include "upload/resolve/quarantine_read.h"
 
 /** Gets a range of the engine's first root, in the order in which they were refused.
  * \return false after the last. */

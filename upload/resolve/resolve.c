@@ -2,7 +2,7 @@
 /* Moves the position of each stream behind what is wrong with it. Nothing that can be
  * read is given up, except a file whose place in the order is taken by a later one that
  * was sent; and nothing is sent twice. */
-#include "upload/engine/resolve.h"
+#include "upload/resolve/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,6 @@
 #include "upload/core/position.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/resolve_find.h"
-#include "upload/engine/resolve_text.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
@@ -26,6 +24,8 @@
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/resolve/resolve_find.h"
+#include "upload/resolve/resolve_text.h"
 #include "upload/source/listing.h"
 
 static void resolve_say(struct resolve_result *out, struct session *session,

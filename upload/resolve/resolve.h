@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives up what is gone, because a person says so, so that the rest goes on. */
-#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_H
-#define GPUFL_UPLOAD_ENGINE_RESOLVE_H
+#ifndef GPUFL_UPLOAD_RESOLVE_RESOLVE_H
+#define GPUFL_UPLOAD_RESOLVE_RESOLVE_H
 
 #include "upload/core/registry.h"
-#include "upload/engine/resolve_find.h"
+#include "upload/resolve/resolve_find.h"
 
 /** Inspects the session \p path of \p root and gives up what keeps \p channel (NULL = all
  * of it) from going on. It is in the journal when this returns. */

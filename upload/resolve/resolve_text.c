@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts together what gpufl resolve prints, also when an agent does what it asks for. */
-#include "upload/engine/resolve_text.h"
+#include "upload/resolve/resolve_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads ranges that were refused for good from a journal, and their bytes from the files.
  */
-#ifndef GPUFL_UPLOAD_ENGINE_QUARANTINE_READ_H
-#define GPUFL_UPLOAD_ENGINE_QUARANTINE_READ_H
+#ifndef GPUFL_UPLOAD_RESOLVE_QUARANTINE_READ_H
+#define GPUFL_UPLOAD_RESOLVE_QUARANTINE_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
