@@ -3,6 +3,7 @@
  * journal can be read: nothing is published from which others could guess one. */
 #include "upload/holder_origin.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 #include "upload/http/transport_ask.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
+#include "upload/published/other_uploader.h"
 #include "upload/published/progress_file.h"
 #include "upload/upload_result.h"
 
 #define ASK_AGAIN_MS 1000u
+#define UNTOLD_MS    2000u /* it tells each second */
 
 static void holder_origin_end(struct holder_origin *origin, gpufl_status status)
 {
@@ -42,29 +45,68 @@ static enum progress_match holder_publishes(const struct upload *u, uint64_t dat
     return progress_compare_origin(&sys_real, u->root, &here);
 }
 
+/* Earlier versions do not tell where their journal is: theirs is locked. */
+static bool holder_keeps(const struct upload *u, const struct state_place *place)
+{
+    char lock[STATE_NAME_MAX + 8];
+    if (progress_tells_state(&sys_real, u->root)) {
+        return progress_is_kept_in(&sys_real, u->root, place->fd);
+    }
+    snprintf(lock, sizeof lock, "%s.lock", place->name);
+    int fd = openat(place->fd, lock,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool locked = fd >= 0 && other_uploader_locks(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return locked;
+}
+
+/* What the journal says of the backend of the holder. */
+enum holder_word {
+    HOLDER_SAYS_NOTHING,
+    HOLDER_SAYS_SAME,
+    HOLDER_SAYS_KEY,      /* another one */
+    HOLDER_SAYS_DATABASE, /* another one */
+};
+
+static enum holder_word holder_word_of(const struct origin_history *history,
+                                       const struct upload *u, uint64_t database)
+{
+    enum origin_match match =
+        origin_history_match(history, u->backend.url, u->backend.key);
+    if (match == ORIGIN_NOT_NOTED || match == ORIGIN_OTHER_URL) {
+        return HOLDER_SAYS_NOTHING; /* the head says which URL that is */
+    }
+    if (history->now.database && database) {
+        return history->now.database == database ? HOLDER_SAYS_SAME
+                                                 : HOLDER_SAYS_DATABASE;
+    }
+    return match == ORIGIN_OTHER_KEY ? HOLDER_SAYS_KEY : HOLDER_SAYS_SAME;
+}
+
 /* By the journal that the holder keeps, if this user can read it. */
-static bool holder_has_another_key(const struct upload *u)
+static enum holder_word holder_read_word(const struct upload *u, uint64_t database)
 {
     const char *named = *u->options.state_dir ? u->options.state_dir : NULL;
     struct journal_read journal = {0};
     struct state_place place;
     char fd_path[64];
     char why[512];
-    bool another = false;
+    enum holder_word word = HOLDER_SAYS_NOTHING;
     snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", u->root);
     char *path = realpath(fd_path, NULL);
     if (path &&
         state_dir_open(named, u->root, path, STATE_READ, &place, why) == GPUFL_OK) {
-        if (progress_is_kept_in(&sys_real, u->root, place.fd) &&
+        if (holder_keeps(u, &place) &&
             journal_read_open(&sys_real, named, u->root, path, &journal) == GPUFL_OK) {
-            another = origin_history_match(&journal.origin, u->backend.url,
-                                           u->backend.key) == ORIGIN_OTHER_KEY;
+            word = holder_word_of(&journal.origin, u, database);
             journal_read_fini(&journal);
         }
         close(place.fd);
     }
     free(path);
-    return another;
+    return word;
 }
 
 static void holder_origin_failed(struct holder_origin *origin,
@@ -112,6 +154,57 @@ static void holder_key_refused(struct upload *u, struct holder_origin *origin)
                     words.key));
 }
 
+static gpufl_status holder_origin_say_untold(const struct upload *u, const char *why)
+{
+    return upload_result_say(u->result, GPUFL_BUSY,
+                             "%s; it is of an earlier version, which does not tell with "
+                             "which API key, and to which database, it sends (restart it "
+                             "first)",
+                             why);
+}
+
+/* Not what the one before has left, nor an upload of another rank, which ends. */
+static bool holder_is_an_agent(const struct upload *u)
+{
+    static const char agent[] = "gpufl-agent ";
+    char holder[128];
+    return progress_holder(&sys_real, u->root, holder, sizeof holder) &&
+           strncmp(holder, agent, sizeof agent - 1) == 0;
+}
+
+static void holder_origin_wait_told(struct upload *u, struct holder_origin *origin,
+                                    const char *why)
+{
+    uint64_t now_ms = sys_real.now_ms();
+    if (!origin->untold) {
+        origin->untold = true;
+        origin->told_until_ms = now_ms + UNTOLD_MS;
+    } else if (now_ms >= origin->told_until_ms && holder_is_an_agent(u)) {
+        holder_origin_end(origin, holder_origin_say_untold(u, why));
+    }
+}
+
+/* \p origin->database is what the backend has just said. */
+static void holder_origin_compare(struct upload *u, struct holder_origin *origin,
+                                  enum key_check check, const char *why)
+{
+    enum progress_match match = holder_publishes(u, origin->database);
+    enum holder_word word = match == PROGRESS_MAY_DIFFER && !u->options.same_origin
+                                ? holder_read_word(u, origin->database)
+                                : HOLDER_SAYS_SAME;
+    if (word == HOLDER_SAYS_KEY) {
+        holder_origin_differs(u, origin, why, "with another API key", "api_key");
+    } else if (check == KEY_TAKEN) {
+        origin->failures = 0;
+        if (word == HOLDER_SAYS_NOTHING && !progress_tells_state(&sys_real, u->root)) {
+            holder_origin_wait_told(u, origin, why);
+            return;
+        }
+        origin->untold = false;
+        origin->same = match != PROGRESS_ELSEWHERE && word != HOLDER_SAYS_DATABASE;
+    }
+}
+
 void holder_origin_ask(struct upload *u, struct holder_origin *origin, const char *why)
 {
     uint64_t now_ms = sys_real.now_ms();
@@ -123,16 +216,11 @@ void holder_origin_ask(struct upload *u, struct holder_origin *origin, const cha
         return;
     }
     enum key_check check = holder_ask_key(u, origin);
-    enum progress_match match = holder_publishes(u, origin->database);
     origin->ask_ms = sys_real.now_ms() + ASK_AGAIN_MS;
     if (check == KEY_REFUSED) {
         holder_key_refused(u, origin);
-    } else if (match == PROGRESS_MAY_DIFFER && !u->options.same_origin &&
-               holder_has_another_key(u)) {
-        holder_origin_differs(u, origin, why, "with another API key", "api_key");
-    } else if (check == KEY_TAKEN) {
-        origin->failures = 0;
-        origin->same = match != PROGRESS_ELSEWHERE;
+    } else {
+        holder_origin_compare(u, origin, check, why);
     }
 }
 
@@ -144,6 +232,8 @@ bool holder_origin_unknown(struct upload *u, const struct holder_origin *origin,
                                     "cannot reach %.200s: %s (nothing is lost; run it "
                                     "again)",
                                     u->options.backend_url, origin->error);
+    } else if (origin->untold) {
+        *status = holder_origin_say_untold(u, why);
     } else if (!origin->same) {
         *status = upload_result_say(u->result, GPUFL_BUSY,
                                     "%s, which has sent to another database than that at "

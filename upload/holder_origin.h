@@ -8,13 +8,15 @@
 
 /** What is known of it; all zero at first. */
 struct holder_origin {
-    bool same;           /**< the backend takes the key, and nothing tells it apart */
-    bool over;           /**< it never will: u->result says why … */
-    gpufl_status status; /**< … and this is what the call returns */
-    uint64_t database;   /**< stands for the backend's, 0 = not said */
-    uint64_t ask_ms;     /**< not before this */
-    unsigned failures;   /**< in a row */
-    char error[320];     /**< of the last one */
+    bool same;              /**< the backend takes the key, and nothing tells it apart */
+    bool over;              /**< it never will: u->result says why … */
+    gpufl_status status;    /**< … and this is what the call returns */
+    uint64_t database;      /**< stands for the backend's, 0 = not said */
+    uint64_t ask_ms;        /**< not before this */
+    bool untold;            /**< neither the holder nor its journal says it … */
+    uint64_t told_until_ms; /**< … and this long, one that lives is waited for */
+    unsigned failures;      /**< in a row */
+    char error[320];        /**< of the last one */
 };
 
 /** Compares what the holder published and what its journal says, if that can be read,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal is about one backend: another one gets everything, or is said to be the same."""
 import json
+import re
 import shutil
 import signal
 import sys
@@ -312,6 +313,44 @@ def an_upload_with_another_key_for_the_database_of_an_agent_waits_for_that(place
         s.epoch = "two.1"
         code, said = upload()
         check(code == 1 and "another database than that at --backend-url" in said, said)
+
+
+def an_upload_beside_an_agent_that_does_not_tell_its_backend_reads_its_journal(place):
+    """As an agent of an earlier version, whose head has neither database nor state directory."""
+    lib.job(place, 0.2)
+    own = f"--state-dir={place.path / 'own'}"  # the journal of this user, of before the agent was there
+    for epoch in (None, "one.1"):
+        with sink.Sink(declare=bool(epoch), epoch=epoch) as s:
+            lib.upload(place, s.url, own)
+            state = place.path / f"state-{epoch}"
+            agent = lib.agent(place, s.url, f"--state-dir={state}")
+            until(lambda agent=agent: "session.complete" in agent.log.read_text(), "all is sent")
+            until(lambda s=s: lib.upload(place, s.url, f"--state-dir={state}").returncode == 0, "it is published")
+            agent.send_signal(signal.SIGSTOP)
+            for path in (place.logs / ".gpufl-agent").iterdir():
+                path.write_text(re.sub(" database=.*", "", path.read_text(), count=1))
+
+            def upload(key, *args, s=s):
+                done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", key, "--json", *args)
+                return done.returncode, json.loads(done.stdout)["message"]
+
+            def is_refused(said, key, *args, upload=upload):
+                code, message = upload(key, *args)
+                check(code == 1 and said in message, message)
+            sent = (0, "sent by the uploader that serves this directory")
+            named = f"--state-dir={state}"
+            equal(upload(lib.KEY, named), sent, "by the journal")
+            if epoch:
+                equal(upload("another", named), sent, "another key for the same database")
+                s.epoch = "two.1"
+                is_refused("another database than that at --backend-url", lib.KEY, named, "--timeout=1s")
+            else:
+                is_refused("with another API key than --api-key", "another", named)
+                is_refused("an earlier version, which does not tell", lib.KEY)
+                equal(upload("another", "--same-origin"), sent, "somebody says so")
+                is_refused("(restart it first)", lib.KEY, "--timeout=1s", own)
+            agent.kill()
+            agent.wait(20 * lib.SLOW)
 
 
 def _three(place):

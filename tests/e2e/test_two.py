@@ -144,7 +144,7 @@ def an_upload_says_when_the_other_uploader_has_no_room_for_the_session(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     state = place.logs / ".gpufl-agent"
     state.mkdir(mode=0o755, exist_ok=True)
-    (state / "progress").write_text(f"gpufl-progress 1 pid={os.getpid()} program=gpufl-agent\n"
+    (state / "progress").write_text(f"gpufl-progress 1 pid={os.getpid()} program=gpufl-agent origin=0 database=0 state=0-0\n"
                                     f"!waits {os.geteuid()} 3\n")
     holder = os.open(place.logs, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(holder, fcntl.LOCK_EX)

@@ -117,6 +117,7 @@ struct progress_head {
     char program[41];
     uint64_t origin;
     uint64_t database;
+    bool tells_state;
     uint64_t state_device;
     uint64_t state_inode;
 };
@@ -124,11 +125,13 @@ struct progress_head {
 static bool progress_parse_head(const char *text, struct progress_head *out)
 {
     *out = (struct progress_head){0};
-    return sscanf(text,
-                  "gpufl-progress 1 pid=%d program=%40s origin=%16" SCNx64
-                  " database=%16" SCNx64 " state=%16" SCNx64 "-%16" SCNx64,
-                  &out->pid, out->program, &out->origin, &out->database,
-                  &out->state_device, &out->state_inode) >= 2;
+    int told = sscanf(text,
+                      "gpufl-progress 1 pid=%d program=%40s origin=%16" SCNx64
+                      " database=%16" SCNx64 " state=%16" SCNx64 "-%16" SCNx64,
+                      &out->pid, out->program, &out->origin, &out->database,
+                      &out->state_device, &out->state_inode);
+    out->tells_state = told == 6;
+    return told >= 2;
 }
 
 /* \return false without a file, or where it cannot be believed. */
@@ -300,6 +303,12 @@ uint64_t progress_database(const struct sys *sys, int root_fd, const char *url)
                    progress_match_head(&head, &origin) != PROGRESS_ELSEWHERE
                ? head.database
                : 0;
+}
+
+bool progress_tells_state(const struct sys *sys, int root_fd)
+{
+    struct progress_head head;
+    return progress_load_head(sys, root_fd, &head) && head.tells_state;
 }
 
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd)

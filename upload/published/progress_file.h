@@ -98,6 +98,9 @@ enum progress_match progress_compare_origin(const struct sys *sys, int root_fd,
 /** \return the database that the positions are in, 0 = not known, or of another URL. */
 uint64_t progress_database(const struct sys *sys, int root_fd, const char *url);
 
+/** \return true if the holder tells where its journal is, as no earlier version does. */
+bool progress_tells_state(const struct sys *sys, int root_fd);
+
 /** \return true if the holder keeps its journal in the directory \p state_fd. */
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd);
 
