@@ -34,8 +34,8 @@ static void holder_origin_differs(struct upload *u, struct holder_origin *origin
     holder_origin_end(
         origin,
         upload_result_say(u->result, GPUFL_BUSY,
-                          "%s, which sends %s than %s%s%.200s%s (stop it first)", why,
-                          what, upload_options_name(u->name, option), key ? "" : " '",
+                          "%s; it sends %s than %s%s%.200s%s (stop it first)", why, what,
+                          upload_options_name(u->name, option), key ? "" : " '",
                           key ? "" : u->options.backend_url, key ? "" : "'"));
 }
 
@@ -113,8 +113,33 @@ static void holder_origin_failed(struct holder_origin *origin,
                                  const struct transport_reply *reply)
 {
     origin->failures++;
+    origin->http_status = reply->status;
     snprintf(origin->error, sizeof origin->error, reply->status ? "HTTP %d%s" : "%.0d%s",
              reply->status, reply->status ? "" : reply->error);
+}
+
+/* With the exit code that an upload has without the other uploader. */
+static gpufl_status holder_origin_say_failed(const struct upload *u,
+                                             const struct holder_origin *origin)
+{
+    struct upload_result_words words;
+    bool over = sys_real.now_ms() >= u->deadline_ms;
+    upload_result_words_of(&u->options, u->name, over, &words);
+    const char *again = origin->over ? words.correct
+                        : over       ? words.longer
+                                     : "run it again";
+    u->result->http_status = origin->http_status;
+    if (!origin->http_status) {
+        return upload_result_say(
+            u->result, GPUFL_ERR_CONTACT,
+            "cannot reach %.200s: %s (nothing is lost; run it again)",
+            u->options.backend_url, origin->error);
+    }
+    return upload_result_say(u->result, GPUFL_PARTIAL,
+                             "whether everything was sent is not known: %.200s answered "
+                             "%s%s%s (nothing is lost; %s)",
+                             u->options.backend_url, origin->error, over ? "; " : "",
+                             words.over, again);
 }
 
 static enum key_check holder_ask_key(const struct upload *u, struct holder_origin *origin)
@@ -146,6 +171,7 @@ static void holder_key_refused(struct upload *u, struct holder_origin *origin)
 {
     struct upload_result_words words;
     upload_result_words_of(&u->options, u->name, false, &words);
+    u->result->http_status = origin->http_status;
     holder_origin_end(
         origin, upload_result_say(
                     u->result, GPUFL_ERR_AUTH, "%s: the backend %s; %s (nothing is lost)",
@@ -219,6 +245,9 @@ void holder_origin_ask(struct upload *u, struct holder_origin *origin, const cha
     origin->ask_ms = sys_real.now_ms() + ASK_AGAIN_MS;
     if (check == KEY_REFUSED) {
         holder_key_refused(u, origin);
+    } else if (check == KEY_MOVED || check == KEY_NOWHERE) {
+        origin->over = true;
+        origin->status = holder_origin_say_failed(u, origin);
     } else {
         holder_origin_compare(u, origin, check, why);
     }
@@ -228,15 +257,12 @@ bool holder_origin_unknown(struct upload *u, const struct holder_origin *origin,
                            const char *why, gpufl_status *status)
 {
     if (origin->failures) {
-        *status = upload_result_say(u->result, GPUFL_ERR_CONTACT,
-                                    "cannot reach %.200s: %s (nothing is lost; run it "
-                                    "again)",
-                                    u->options.backend_url, origin->error);
+        *status = holder_origin_say_failed(u, origin);
     } else if (origin->untold) {
         *status = holder_origin_say_untold(u, why);
     } else if (!origin->same) {
         *status = upload_result_say(u->result, GPUFL_BUSY,
-                                    "%s, which has sent to another database than that at "
+                                    "%s; it has sent to another database than that at "
                                     "%s '%.200s' (stop it first)",
                                     why, upload_options_name(u->name, "backend_url"),
                                     u->options.backend_url);

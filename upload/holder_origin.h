@@ -16,7 +16,8 @@ struct holder_origin {
     bool untold;            /**< neither the holder nor its journal says it … */
     uint64_t told_until_ms; /**< … and this long, one that lives is waited for */
     unsigned failures;      /**< in a row */
-    char error[320];        /**< of the last one */
+    int http_status;        /**< of the last one, 0 = there was no answer */
+    char error[320];        /**< likewise */
 };
 
 /** Compares what the holder published and what its journal says, if that can be read,

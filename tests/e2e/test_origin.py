@@ -268,7 +268,14 @@ def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
         until(lambda: lib.upload(place, a.url).returncode == 0, "to the same one: all is there")
         done = lib.upload(place, b.url)
         equal(done.returncode, 1, done.stdout)
-        check("another backend" in done.result["message"] and b.url in done.result["message"], done.stdout)
+        check("; it sends to another backend than --backend-url" in done.result["message"] and b.url in done.result["message"],
+              done.stdout)
+        for get, said in ((404, "HTTP 404 (nothing is lost; correct --backend-url or --api-path and run it again)"),
+                          (503, "HTTP 503; the time limit of 1s was reached (nothing is lost; run it again, or give a longer")):
+            a.get, a.answer = get, lambda _, request: None if request.body else 404
+            done = lib.upload(place, a.url, "--timeout=1s")
+            equal((done.returncode, done.result["http_status"]), (1, get), done.stdout)
+            check(f"{a.url} answered {said}" in done.result["message"], done.stdout)
 
 
 def an_upload_with_another_key_does_not_believe_what_an_agent_has_sent(place):
