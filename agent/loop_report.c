@@ -5,11 +5,13 @@
 #include <stdio.h>
 
 #include "agent/metrics.h"
+#include "base/message.h"
 #include "base/plural.h"
 #include "upload/engine/backlog.h"
 
 #define STATUS_MS 10000u
 
+/* A newline in the name of a folder would begin another variable for systemd. */
 static void say_why_not_ready(const struct loop *loop, const struct engine_summary *s,
                               char *out, size_t size)
 {
@@ -18,14 +20,16 @@ static void say_why_not_ready(const struct loop *loop, const struct engine_summa
                        : s->hold == HOLD_QUOTA   ? "the workspace is full"
                        : s->hold == HOLD_JOURNAL ? "the state directory cannot be written"
                                                  : NULL;
-    out[0] = '\0';
+    char text[512] = "";
     if (what) {
-        snprintf(out, size, "%s%s%s", what, *what ? ": " : "", s->last_problem);
+        snprintf(text, sizeof text, "%s%s%s", what, *what ? ": " : "", s->last_problem);
     } else if (loop->refused_why[0]) {
-        snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
+        snprintf(text, sizeof text, "a folder cannot be served: %.450s",
+                 loop->refused_why);
     } else if (s->roots_away) {
-        snprintf(out, size, "a folder is away: %.450s", s->away);
+        snprintf(text, sizeof text, "a folder is away: %.450s", s->away);
     }
+    message_escape(text, out, size);
 }
 
 /* Others are served all the same, and anybody can make very many directories: the agent

@@ -163,6 +163,27 @@ def an_upload_beside_an_agent_with_its_state_elsewhere_knows_what_that_has_not_s
     check(agent.poll() is None, "it runs")
 
 
+def the_name_of_a_folder_puts_no_control_character_into_what_is_told(place):
+    """A newline would begin another variable for systemd, such as STOPPING=1."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    logs = place.path / "lo\x1b[1m\nSTOPPING=1\ngs"
+    logs.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(place.path / "notify"))
+        agent = Watched(place, backend.url, OPEN, f"--state-dir={place.path}/state", "--rescan-interval=300ms",
+                        folder=logs, env={"NOTIFY_SOCKET": str(place.path / "notify")})
+        until(lambda: "agent.started" in agent.log(), "it is up")
+        logs.rename(place.path / "away")
+        until(lambda: agent.ask("/readyz")[0] == 503, "it is not ready")
+        told = agent.ask("/readyz")[1]
+        check("lo\\x1b[1m\\nSTOPPING=1\\ngs" in told, told)
+        agent.process.terminate()
+        systemd.settimeout(20 * lib.SLOW)
+        status = next(text for text in iter(lambda: systemd.recv(4096).decode(), "") if "a folder is away" in text)
+        check(status.startswith("STATUS=") and "\n" not in status and "\x1b" not in status, repr(status))
+        agent.stop()
+
+
 def a_late_folder_that_was_refused_is_served_once_it_can_be(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     late, elsewhere = place.path / "late", place.path / "elsewhere"
