@@ -15,8 +15,14 @@ struct loss_marker {
     uint64_t lines;
 };
 
-/** Writes the marker, in place of one of its category and index. \return false if it
- * could not. */
+/** Writes the marker, in place of one of its category and index; on a full disk, over
+ * what is there already. \return false with errno if it could not. */
 bool loss_marker_write(int dir, const struct loss_marker *marker);
+
+/** Keeps room for a marker, where that is possible: a file that becomes the marker. */
+void loss_marker_reserve(int dir);
+
+/** Gives that room back. */
+void loss_marker_release(int dir);
 
 #endif

@@ -3,6 +3,7 @@
 #include "collector-lib/core/spool.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,19 @@ static uint64_t free_bytes(int dir_fd)
 {
     struct statvfs fs;
     return fstatvfs(dir_fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+}
+
+static void spool_write_marker(struct spool *s)
+{
+    if (s->paused) {
+        const struct loss_marker marker = {.category = "spool",
+                                           .index = s->markers,
+                                           .reason = s->reason,
+                                           .first_ns = s->first_ns,
+                                           .last_ns = s->last_ns,
+                                           .lines = s->lost_lines};
+        s->marked = loss_marker_write(s->dir_fd, &marker) || s->marked;
+    }
 }
 
 static void begin_pause(struct spool *s, int64_t wall_ns)
@@ -116,6 +130,7 @@ bool spool_retry_is_due(struct spool *s, int64_t mono_ns)
 void spool_resume(struct spool *s, int64_t mono_ns)
 {
     spool_write_marker(s);
+    loss_marker_reserve(s->dir_fd); /* for the next one */
     s->paused = s->failed = false;
     s->resumed_ns = mono_ns;
     s->markers++;
@@ -170,15 +185,20 @@ uint64_t spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall
     return s->lost_lines - before;
 }
 
-void spool_write_marker(struct spool *s)
+void spool_begin(struct spool *s)
 {
-    if (s->paused) {
-        const struct loss_marker marker = {.category = "spool",
-                                           .index = s->markers,
-                                           .reason = s->reason,
-                                           .first_ns = s->first_ns,
-                                           .last_ns = s->last_ns,
-                                           .lines = s->lost_lines};
-        s->marked = loss_marker_write(s->dir_fd, &marker);
+    loss_marker_reserve(s->dir_fd);
+}
+
+void spool_end(struct spool *s, const char *id)
+{
+    spool_write_marker(s);
+    if (s->paused && !s->marked) {
+        fprintf(stderr,
+                "[GPUFL] session %s lacks %" PRIu64 " %s, and no loss marker can be "
+                "written: %s; readers may take it for whole\n",
+                id, s->lost_lines, plural(s->lost_lines, "line", "lines"),
+                strerror(errno));
     }
+    loss_marker_release(s->dir_fd);
 }

@@ -49,7 +49,11 @@ void spool_resume(struct spool *spool, int64_t mono_ns);
 /** Counts lines that were not written. \return how many. */
 uint64_t spool_lost(struct spool *spool, const char *lines, size_t len, int64_t wall_ns);
 
-/** Updates the loss marker of a pause; also called when the session ends. */
-void spool_write_marker(struct spool *spool);
+/** Keeps room for a loss marker, so that a disk that is full takes one. */
+void spool_begin(struct spool *spool);
+
+/** Ends the session \p id: updates the loss marker of a pause that lasts, says so on
+ * stderr if it cannot be written, and gives the room back. */
+void spool_end(struct spool *spool, const char *id);
 
 #endif

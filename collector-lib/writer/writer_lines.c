@@ -214,6 +214,7 @@ static void say_session(const struct writer *w)
 
 void writer_lines_open(struct writer *w)
 {
+    spool_begin(&w->spool);
     sampler_open(&w->sampler, &w->settings, &w->devices);
     struct record_state state = sampler_state(&w->sampler);
     if (w->settings.debug) {
@@ -247,10 +248,12 @@ struct losses writer_lines_losses(struct writer *w)
     return losses;
 }
 
-static void report_losses(const struct writer *w, const struct losses *losses)
+/* The last lines may be among them. */
+static void report_losses(struct writer *w)
 {
     struct text text = {0};
-    losses_lines(losses, "[GPUFL]   ", &text);
+    const struct losses losses = writer_lines_losses(w);
+    losses_lines(&losses, "[GPUFL]   ", &text);
     if (text.len && !text.failed) {
         fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir->id,
                 (int)text.len, text.data);
@@ -276,13 +279,13 @@ void writer_lines_close(struct writer *w)
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
                         clock_mono_ns());
     writer_append_everywhere(w, &w->text);
-    report_losses(w, &losses);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
     writer_append_everywhere(w, &w->text);
-    spool_write_marker(&w->spool);
+    spool_end(&w->spool, w->dir->id);
+    report_losses(w);
     w->summary.end_ns = clock_mono_ns();
 }

@@ -166,6 +166,14 @@ static void full_disk(void)
     step("behind", "_Z5thirdPf", 20);
 }
 
+/* Writes fail from some time on. */
+static void full_disk_to_the_end(void)
+{
+    step("before", "_Z5firstPf", 1);
+    fclose(fopen(getenv("FAKE_FULL_DISK"), "w"));
+    step("meanwhile", "_Z6secondPf", 20);
+}
+
 /* Writes fail again after they had succeeded. */
 static void full_disk_again(void)
 {
@@ -464,6 +472,7 @@ int main(int argc, char **argv)
         {"without memory", without_memory},
         {"full disk", full_disk},
         {"full disk again", full_disk_again},
+        {"full disk to the end", full_disk_to_the_end},
         {"hot", hot},
         {"cancelled", cancelled},
         {"exits", exits},

@@ -4,6 +4,7 @@ import collections
 import errno
 import json
 import os
+import re
 import sys
 import time
 
@@ -172,6 +173,34 @@ def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.upload(place, backend.url)
     check(not backend.complete(session.name), "not complete")
+
+
+def a_disk_that_is_full_to_the_end_leaves_a_loss_marker(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    full = place.path / "full"
+    for takes in ("", "old bytes", "nothing"):
+        full.unlink(missing_ok=True)
+        env = {"FAKE_FULL_DISK_TAKES": takes} if takes else {}
+        session, said, report, stats = _play(
+            place, "full disk to the end", FAKE_FULL_DISK=str(full), FAKE_ERRNO=str(errno.ENOSPC),
+            LD_PRELOAD=str(FAKE / "full_disk.so"), **env)
+        check(stats[BYTES_LOST] > 0, f"{takes}: bytes that are not on disk")
+        check(collector.records(session, "scope")[-1]["type"] != "shutdown", f"{takes}: it has no end")
+        lost, = re.findall(r"(\d+) lines: they could not be written", said)
+        _all_say(said, report, f"{lost} lines: they could not be written")
+        own = {f.name for f in session.glob(".gpufl-*")}
+        markers = {".gpufl-transport-loss.spool.0.json"} if takes != "nothing" else set()
+        equal(own, {".gpufl-session.json", ".gpufl-session.lock"} | markers, f"{takes}: files")
+        equal(said.count("no loss marker can be written: No space left on device"), 0 if markers else 1, said)
+        for name in markers:
+            marker = json.loads((session / name).read_text())
+            equal((marker["reason"].split(",")[1], marker["lines"]), (f"errno={errno.ENOSPC}", int(lost)), f"{takes}: {marker}")
+            lib.upload(place, backend.url)
+            check(not backend.complete(session.name), "not complete")
+            told = place.run("gpufl", "status", place.logs)
+            check("lines were dropped while recording" in told.stdout, told.stdout)
 
 
 def each_pause_ends_with_what_readers_need_in_every_channel(place):

@@ -33,12 +33,14 @@ static void close_place(struct place *p)
     dirs_remove(p->dir);
 }
 
-/* With \p bytes in the directory, the loss marker not counted. \return whether it pauses.
- */
+/* With \p bytes in the directory, loss marker and reserve not counted. \return whether it
+ * pauses. */
 static bool pauses_with(struct place *p, off_t bytes)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/.gpufl-transport-loss.spool.0.json", p->dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/.gpufl-reserve", p->dir);
     unlink(path);
     snprintf(path, sizeof path, "%s/device.log", p->dir);
     assert_int_equal(truncate(path, bytes), 0);

@@ -12,7 +12,8 @@
 #include "collector-lib/core/spool.h"
 #include "tests/support/dirs.h"
 
-#define MARKER ".gpufl-transport-loss.spool.0.json"
+#define MARKER  ".gpufl-transport-loss.spool.0.json"
+#define RESERVE ".gpufl-reserve"
 
 static void marker_pause(const char *dir)
 {
@@ -52,9 +53,78 @@ static void the_marker_is_never_written_through_a_name_of_another(void **state)
     }
 }
 
+/* What has the name in its place keeps the marker from being created, as a full disk
+ * does.
+ */
+static void keep_from_creating(const char *dir)
+{
+    char part[600];
+    snprintf(part, sizeof part, "%s/" MARKER ".part", dir);
+    assert_int_equal(mkdir(part, 0755), 0);
+}
+
+static void spool_reserve(const char *dir)
+{
+    struct spool spool = {.dir_fd = open(dir, O_RDONLY | O_DIRECTORY)};
+    spool_begin(&spool);
+    close(spool.dir_fd);
+}
+
+static void where_nothing_can_be_created_the_reserve_becomes_the_marker(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    char marker[600];
+    char reserve[600];
+    struct stat st;
+    snprintf(marker, sizeof marker, "%s/" MARKER, dir);
+    snprintf(reserve, sizeof reserve, "%s/" RESERVE, dir);
+    spool_reserve(dir);
+    assert_int_equal(lstat(reserve, &st), 0);
+    ino_t inode = st.st_ino;
+    keep_from_creating(dir);
+    marker_pause(dir);
+    assert_int_equal(lstat(marker, &st), 0);
+    assert_int_equal(st.st_ino, inode);
+    assert_int_equal(lstat(reserve, &st), -1);
+    dirs_remove(dir);
+}
+
+static void a_reserve_of_another_is_not_written_over(void **state)
+{
+    (void)state;
+    static const bool symbolic[] = {true, false};
+    for (unsigned i = 0; i < 2; i++) {
+        char *dir = dirs_make();
+        char victim[600];
+        char reserve[600];
+        char marker[600];
+        char held[16] = "";
+        struct stat st;
+        snprintf(victim, sizeof victim, "%s/victim", dir);
+        snprintf(reserve, sizeof reserve, "%s/" RESERVE, dir);
+        snprintf(marker, sizeof marker, "%s/" MARKER, dir);
+        dirs_append(dir, "victim", "keep\n");
+        assert_int_equal(truncate(victim, 512), 0); /* as long as ours */
+        assert_int_equal(symbolic[i] ? symlink(victim, reserve) : link(victim, reserve),
+                         0);
+        keep_from_creating(dir);
+        marker_pause(dir);
+        FILE *file = fopen(victim, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(held, sizeof held, file));
+        fclose(file);
+        assert_string_equal(held, "keep\n");
+        assert_int_equal(lstat(marker, &st), -1);
+        dirs_remove(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(where_nothing_can_be_created_the_reserve_becomes_the_marker),
+        cmocka_unit_test(a_reserve_of_another_is_not_written_over),
         cmocka_unit_test(the_marker_is_never_written_through_a_name_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
