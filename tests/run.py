@@ -18,8 +18,8 @@ import threading
 import time
 import typing
 
-AT_ONCE = 4          # they mostly wait: half of two cores with three of them at once
-AT_ONCE_RELEASE = 5  # and a build without a sanitizer needs less
+AT_ONCE = 5          # they mostly wait: half of two cores with three of them at once
+AT_ONCE_RELEASE = 8  # and a build without a sanitizer needs less
 TIMEOUT_S = 900 if {"E2E", "VALGRIND", "EMULATOR"} & set(os.environ) else 600  # a hang, not a busy machine
 EMULATOR = os.environ.get("EMULATOR", "").split()  # of the architecture that was built for
 # Unit and property tests make, sync and remove files by the hundred thousand: on a disk that others
