@@ -3,7 +3,6 @@
  * journal can be read: nothing is published from which others could guess one. */
 #include "upload/holder_origin.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +47,9 @@ static enum progress_match holder_publishes(const struct upload *u, uint64_t dat
 /* Earlier versions do not tell where their journal is: theirs is locked. */
 static bool holder_keeps(const struct upload *u, const struct state_place *place)
 {
-    char lock[STATE_NAME_MAX + 8];
-    if (progress_tells_state(&sys_real, u->root)) {
-        return progress_is_kept_in(&sys_real, u->root, place->fd);
-    }
-    snprintf(lock, sizeof lock, "%s.lock", place->name);
-    int fd = openat(place->fd, lock,
-                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    bool locked = fd >= 0 && other_uploader_locks(fd);
-    if (fd >= 0) {
-        close(fd);
-    }
-    return locked;
+    return progress_tells_state(&sys_real, u->root)
+               ? progress_is_kept_in(&sys_real, u->root, place->fd)
+               : other_uploader_keeps(place);
 }
 
 /* What the journal says of the backend of the holder. */

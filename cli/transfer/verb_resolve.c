@@ -18,6 +18,8 @@
 #include "upload/engine/engine.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
+#include "upload/published/other_uploader.h"
+#include "upload/published/progress_file.h"
 #include "upload/resolve/resolve.h"
 #include "upload/resolve/resolve_request.h"
 
@@ -92,6 +94,14 @@ static int resolve_wait(const struct resolve_arguments *a,
     return resolve_tell(a->what, &result);
 }
 
+static int resolve_no_journal(const struct resolve_arguments *a)
+{
+    return resolve_fail(EXIT_BAD_USE, a->directory,
+                        "the journal of its uploader was not found (give its "
+                        "--state-dir, and run this as its user or as root)");
+}
+
+/* Only in the journal of that uploader: in another one, nobody would look. */
 static int resolve_ask(const struct resolve_arguments *a)
 {
     struct state_place place = {.fd = -1};
@@ -102,11 +112,8 @@ static int resolve_ask(const struct resolve_arguments *a)
     char *path = realpath(a->directory, NULL);
     if (root < 0 || !path ||
         state_dir_open(a->state_dir, root, path, STATE_READ, &place, why) != GPUFL_OK ||
-        faccessat(place.fd, place.name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-        rc =
-            resolve_fail(EXIT_BAD_USE, a->directory,
-                         "the journal of the uploader that serves it was not found (give "
-                         "its --state-dir, and run this as its user or as root)");
+        !other_uploader_keeps(&place)) {
+        rc = resolve_no_journal(a);
     } else if (resolve_leave_request(&place, a->what, name) != GPUFL_OK) {
         rc = resolve_fail(EXIT_BAD_USE, "state directory", strerror(errno));
     } else {
@@ -122,21 +129,52 @@ static int resolve_ask(const struct resolve_arguments *a)
     return rc;
 }
 
+/* Whether the journal that the options lead to is another one than that of the uploader
+ * that serves the directory, or that was the last to. */
+static bool resolve_is_elsewhere(const struct resolve_arguments *a, int root,
+                                 const char *root_path)
+{
+    char holder[128];
+    char why[512];
+    struct state_place place = {.fd = -1};
+    bool served = progress_holder(&sys_real, root, holder, sizeof holder);
+    bool told = progress_tells_state(&sys_real, root);
+    bool found = state_dir_open(a->state_dir, root, root_path, STATE_READ, &place, why) ==
+                 GPUFL_OK;
+    bool kept = found && (told ? progress_is_kept_in(&sys_real, root, place.fd)
+                               : other_uploader_keeps(&place));
+    if (found) {
+        close(place.fd);
+    }
+    return (served || told) && !kept;
+}
+
 /* One whose directory is gone is only in the journal. */
-static bool resolve_is_known(const struct resolve_arguments *a, int root,
-                             const char *path)
+static int resolve_check_known(const struct resolve_arguments *a, int root,
+                               const char *path)
 {
     struct journal_read journal;
+    struct stat st;
+    bool there =
+        path && fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
     char *root_path = realpath(a->directory, NULL);
     if (!root_path) {
-        return false;
+        return resolve_fail(EXIT_BAD_USE, a->directory, strerror(errno));
     }
     gpufl_status status =
         journal_read_open(&sys_real, a->state_dir, root, root_path, &journal);
-    bool known = status == GPUFL_OK && journal_read_first(&journal, path);
+    bool read = status == GPUFL_OK;
+    bool known = there || (path && read && journal_read_first(&journal, path));
+    bool elsewhere = !(known && read) && resolve_is_elsewhere(a, root, root_path);
     journal_read_fini(&journal);
     free(root_path);
-    return known;
+    if (elsewhere) {
+        return resolve_no_journal(a);
+    }
+    return known ? EXIT_ALL_DONE
+                 : resolve_fail(EXIT_BAD_USE, a->what,
+                                "no such session (expected SESSION or SESSION/CHANNEL as "
+                                "gpufl status shows it)");
 }
 
 /* One that is not there would be made, and the session given up in a journal that nobody
@@ -162,7 +200,6 @@ static int resolve_check(const struct resolve_arguments *a)
 {
     char text[JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 2];
     const char *path;
-    struct stat st;
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         message_line("gpufl resolve", "DIR: '%s': %s", a->directory, strerror(errno));
@@ -174,15 +211,9 @@ static int resolve_check(const struct resolve_arguments *a)
     }
     snprintf(text, sizeof text, "%s", a->what);
     resolve_split(text, &path);
-    bool named = strlen(a->what) < sizeof text && path;
-    bool there = named && fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 S_ISDIR(st.st_mode);
-    bool known = there || (named && resolve_is_known(a, root, path));
+    int rc = resolve_check_known(a, root, strlen(a->what) < sizeof text ? path : NULL);
     close(root);
-    return known ? EXIT_ALL_DONE
-                 : resolve_fail(EXIT_BAD_USE, a->what,
-                                "no such session (expected SESSION or SESSION/CHANNEL as "
-                                "gpufl status shows it)");
+    return rc;
 }
 
 int verb_resolve(const struct resolve_arguments *a)

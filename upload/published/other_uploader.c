@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -29,4 +30,17 @@ bool other_uploader_has_group(int dir, enum lock_viewer viewer)
 {
     return (other_uploader_locks(dir) && other_uploader_has_say(dir, viewer)) ||
            faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool other_uploader_keeps(const struct state_place *place)
+{
+    char lock[STATE_NAME_MAX + 8];
+    snprintf(lock, sizeof lock, "%s.lock", place->name);
+    int fd = openat(place->fd, lock,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool locked = fd >= 0 && other_uploader_locks(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return locked;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "upload/journal/state_dir.h"
 #include "upload/source/lock_holder.h"
 
 /** \return true if another process holds the lock of an uploader on \p dir. */
@@ -19,5 +20,9 @@ bool other_uploader_has_say(int dir, enum lock_viewer viewer);
 /** \return true if the group \p dir is left to another uploader: one that serves it, as
  * above, or one that has left its journal there. */
 bool other_uploader_has_group(int dir, enum lock_viewer viewer);
+
+/** \return true if another process keeps the journal in \p place: its lock is in the
+ * state directory, where others cannot take it. */
+bool other_uploader_keeps(const struct state_place *place);
 
 #endif
