@@ -41,6 +41,41 @@ static bool file_link_is_of_its_dir(const struct sys *sys, int dir, const char *
     return good;
 }
 
+/* Goes from \p out to its member \p name, \p len bytes. */
+static bool real_path_step(char out[PATH_MAX], const char *name, size_t len)
+{
+    char next[PATH_MAX];
+    char real[PATH_MAX];
+    if (len == 2 && memcmp(name, "..", 2) == 0) {
+        char *slash = strrchr(out, '/');
+        slash[slash == out] = '\0';
+        return true;
+    }
+    int n = snprintf(next, sizeof next, "%s/%.*s", out[1] ? out : "", (int)len, name);
+    if (n >= (int)sizeof next) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    bool there = realpath(next, real) != NULL;
+    int error = errno;
+    snprintf(out, PATH_MAX, "%s", there ? real : next);
+    errno = error;
+    return there || error == ENOENT;
+}
+
+bool file_real_path(const char *path, char out[PATH_MAX])
+{
+    bool good =
+        *path == '/' ? snprintf(out, PATH_MAX, "/") > 0 : getcwd(out, PATH_MAX) != NULL;
+    for (size_t len; good && *path; path += len + (path[len] == '/')) {
+        len = strcspn(path, "/");
+        if (len && !(len == 1 && *path == '.')) {
+            good = real_path_step(out, path, len);
+        }
+    }
+    return good;
+}
+
 int file_open(const struct sys *sys, int dir, const char *path)
 {
     int fd = sys->open_beneath(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);

@@ -3,6 +3,7 @@
 #ifndef GPUFL_BASE_FILE_H
 #define GPUFL_BASE_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,6 +19,10 @@ struct stat;
  * owner of the directory and nobody else can make names there. Backups by hard links are
  * so. */
 bool file_may_be_read(const struct stat *file, const struct stat *dir);
+
+/** As realpath(3), also of what does not exist yet: as if the directories that lack were
+ * made. \return false with errno. */
+bool file_real_path(const char *path, char out[PATH_MAX]);
 
 /** Opens \p path beneath \p dir for reading, never blocking, and only if
  * file_may_be_read().

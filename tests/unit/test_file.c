@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,51 @@ static void a_directory_is_ours_when_nobody_else_can_write_to_it(void **state)
     }
 }
 
+static void a_path_is_known_before_what_it_names_is_made(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *real; /* below the directory of the test */
+    } row[] = {
+        {"", ""},
+        {"/", ""},
+        {"/a/./b//", "/a/b"},
+        {"/link/b", "/a/b"},
+        {"/link/../a", "/a"},
+        {"/none/../link/c", "/a/c"},
+        {"/none/x/../../a/b", "/a/b"},
+        {"/dangling/x", "/dangling/x"},
+        {"/../../../../../../../..", NULL},
+    };
+    char *base = dirs_make();
+    char path[PATH_MAX];
+    char want[PATH_MAX];
+    char got[PATH_MAX];
+    int dir = file_test_open(base);
+    assert_int_equal(mkdirat(dir, "a", 0700), 0);
+    assert_int_equal(mkdirat(dir, "a/b", 0700), 0);
+    assert_int_equal(symlinkat("a", dir, "link"), 0);
+    assert_int_equal(symlinkat("gone", dir, "dangling"), 0);
+    close(dir);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", base, row[i].path);
+        snprintf(want, sizeof want, "%s%s", row[i].real ? base : "/",
+                 row[i].real ? row[i].real : "");
+        assert_true(file_real_path(path, got));
+        assert_string_equal(got, want);
+    }
+    assert_int_equal(chdir(base), 0);
+    snprintf(want, sizeof want, "%s/none", base);
+    assert_true(file_real_path("none", got));
+    assert_string_equal(got, want);
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    assert_false(file_real_path(path, got));
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_int_equal(chdir("/"), 0);
+    dirs_remove(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +180,7 @@ int main(void)
         cmocka_unit_test(what_is_no_regular_file_is_not_read_and_does_not_block),
         cmocka_unit_test(what_is_planted_at_a_temporary_name_is_never_opened),
         cmocka_unit_test(a_directory_is_ours_when_nobody_else_can_write_to_it),
+        cmocka_unit_test(a_path_is_known_before_what_it_names_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
