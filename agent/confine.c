@@ -3,12 +3,14 @@
 #include "agent/confine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/confine_paths.h"
 #include "agent/confine_ports.h"
 #include "agent/landlock.h"
+#include "base/message.h"
 
 /* Version 1 lets no file move between directories, which --salvage does. */
 #define VERSION_NEEDED 2
@@ -18,7 +20,8 @@ static gpufl_status not_confined(const struct options *o, const char *reason,
                                  char said[512])
 {
     bool required = o->landlock == CONFINE_REQUIRE;
-    snprintf(said, 512, required ? "--landlock=require: %s" : "off, %s", reason);
+    snprintf(said, 512, required ? "--landlock: 'require': %.480s" : "off, %.480s",
+             reason);
     return required ? GPUFL_ERR_IO : GPUFL_OK;
 }
 
@@ -34,11 +37,15 @@ static void describe_rules(const struct landlock *rules, char said[512])
 }
 
 static gpufl_status apply_rules(struct landlock *rules, const struct options *o,
-                                char said[512])
+                                enum state_use use, char said[512])
 {
-    if (!confine_allow_folders(rules, o)) {
-        return not_confined(
-            o, "a folder does not exist, nor any directory above it but /", said);
+    char folder[PATH_MAX];
+    char reason[512];
+    if (!confine_allow_folders(rules, o, use, folder)) {
+        snprintf(reason, sizeof reason,
+                 "'%.*s%s' does not exist, nor any directory above it but / (make it)",
+                 MESSAGE_VALUE(folder, 300));
+        return not_confined(o, reason, said);
     }
     confine_allow_system(rules);
     confine_allow_own_files(rules, o);
@@ -50,7 +57,7 @@ static gpufl_status apply_rules(struct landlock *rules, const struct options *o,
     return GPUFL_OK;
 }
 
-gpufl_status confine(const struct options *o, char said[512])
+gpufl_status confine(const struct options *o, enum state_use use, char said[512])
 {
     struct landlock rules;
     if (o->landlock == CONFINE_OFF) {
@@ -65,7 +72,7 @@ gpufl_status confine(const struct options *o, char said[512])
     if (landlock_open(version, &rules) < 0) {
         return not_confined(o, strerror(errno), said);
     }
-    gpufl_status status = apply_rules(&rules, o, said);
+    gpufl_status status = apply_rules(&rules, o, use, said);
     landlock_close(&rules);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/folders.h"
 #include "schema/layout.h"
 #include "upload/journal/state_dir.h"
 #include "upload/published/run_dir.h"
@@ -56,7 +57,7 @@ static bool keeps_state_in(int root)
 /* Allows the state directory that the engine will choose. That of a folder which does not
  * exist yet is below it, where a directory above is allowed, or elsewhere. */
 static void allow_state(const struct landlock *rules, const struct options *o,
-                        const char *root)
+                        enum state_use use, const char *root)
 {
     struct state_place place;
     char why[512];
@@ -69,7 +70,7 @@ static void allow_state(const struct landlock *rules, const struct options *o,
         allow_parent(rules, path);
     }
     if (state_dir_open(o->state_dir, fd, path ? path : root,
-                       on_disk && (named || fd < 0 || !keeps_state_in(fd)) ? STATE_MAKE
+                       on_disk && (named || fd < 0 || !keeps_state_in(fd)) ? use
                                                                            : STATE_READ,
                        &place, why) == GPUFL_OK) {
         landlock_allow_fd(rules, place.fd, LANDLOCK_WRITE);
@@ -81,10 +82,10 @@ static void allow_state(const struct landlock *rules, const struct options *o,
 
 /* For a folder that does not exist yet, allows the nearest directory above it that does.
  * \return false when that is /. */
-static bool allow_folder(const struct landlock *rules, const struct options *o,
-                         char *path)
+static bool allow_folder(const struct landlock *rules, const char *folder)
 {
-    allow_state(rules, o, path);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", folder);
     while (!landlock_allow_path(rules, path, LANDLOCK_WRITE)) {
         char *slash = strrchr(path, '/');
         if (slash == path) {
@@ -98,24 +99,16 @@ static bool allow_folder(const struct landlock *rules, const struct options *o,
     return true;
 }
 
-static bool allow_folder_list(const struct landlock *rules, const struct options *o,
-                              const char *list)
+bool confine_allow_folders(const struct landlock *rules, const struct options *o,
+                           enum state_use use, char missing[PATH_MAX])
 {
-    char path[PATH_MAX];
-    bool ok = true;
-    while (ok && list && *list) {
-        size_t len = strcspn(list, ",");
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        ok = len == 0 || allow_folder(rules, o, path);
-        list += len + (list[len] == ',');
+    for (unsigned i = 0; folders_at(o, i, missing, PATH_MAX); i++) {
+        allow_state(rules, o, use, missing);
+        if (!allow_folder(rules, missing)) {
+            return false;
+        }
     }
-    return ok;
-}
-
-bool confine_allow_folders(const struct landlock *rules, const struct options *o)
-{
-    return allow_folder_list(rules, o, o->folder) &&
-           allow_folder_list(rules, o, o->folders);
+    return true;
 }
 
 /* Name lookups and TLS read these. A resolv.conf that is replaced is another file, so all

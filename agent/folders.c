@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,6 +94,35 @@ bool folders_next(const char **list, char *path, size_t size)
     snprintf(path, size, "%.*s", (int)len, at);
     *list = at + len;
     return len > 0;
+}
+
+bool folders_at(const struct options *options, unsigned index, char *path, size_t size)
+{
+    const char *lists[] = {options->folder, options->folders};
+    for (unsigned i = 0; i < 2; i++) {
+        while (folders_next(&lists[i], path, size)) {
+            if (index-- == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool folders_has(const char *list, const char *path)
+{
+    char known[PATH_MAX];
+    while (folders_next(&list, known, sizeof known)) {
+        if (strcmp(known, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *folders_flag(const struct options *options, const char *path)
+{
+    return folders_has(options->folder, path) ? "--folder" : "--folders";
 }
 
 bool folders_any_remote(const char *list)

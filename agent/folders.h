@@ -22,6 +22,16 @@ bool folders_any_remote(const char *list);
  * it. \return false at the end. */
 bool folders_next(const char **list, char *path, size_t size);
 
+/** Copies the folder number \p index of --folder and --folders together, cut to fit.
+ *  \return false when there are no more. */
+bool folders_at(const struct options *options, unsigned index, char *path, size_t size);
+
+/** \return the flag that names \p path. */
+const char *folders_flag(const struct options *options, const char *path);
+
+/** True if \p path is one of \p list, which may be NULL, letter by letter. */
+bool folders_has(const char *list, const char *path);
+
 /** Copies the folder of \p list (may be NULL) that is the same directory as \p path: by
  * device and inode, whatever the names. \return false when there is none. */
 bool folders_same(const char *list, const char *path, char *same, size_t size);

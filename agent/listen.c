@@ -146,23 +146,50 @@ void listener_filled(struct listener *l)
     wake_thread(l);
 }
 
-static gpufl_status open_listen_socket(struct listener *l, const struct address *address,
+static gpufl_status refuse_address(const struct address *address, char why[512])
+{
+    bool taken = errno == EADDRINUSE;
+    snprintf(why, 512, "--listen: '%s:%u': %s%s", address->host, address->port,
+             strerror(errno),
+             taken ? " (stop the program that has it, or use another port)"
+             : errno == EADDRNOTAVAIL ? " (use one of this host; see ip address)"
+                                      : "");
+    return taken ? GPUFL_BUSY : GPUFL_ERR_IO;
+}
+
+static gpufl_status bind_listen_socket(const struct address *address, int *out,
                                        char why[512])
 {
     int on = 1;
-    l->socket =
+    int fd =
         socket(address->sock.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (l->socket >= 0) {
-        setsockopt(l->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    *out = fd;
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
-    if (l->socket < 0 ||
-        bind(l->socket, (const struct sockaddr *)&address->sock, address->sock_len) < 0 ||
-        listen(l->socket, LISTEN_CLIENTS_MAX) < 0) {
-        snprintf(why, 512, "--listen: '%s:%u': %s", address->host, address->port,
-                 strerror(errno));
-        return GPUFL_ERR_IO;
+    return fd < 0 || bind(fd, (const struct sockaddr *)&address->sock,
+                          address->sock_len) < 0
+               ? refuse_address(address, why)
+               : GPUFL_OK;
+}
+
+gpufl_status listener_try(const struct address *address, char why[512])
+{
+    int fd;
+    gpufl_status status = bind_listen_socket(address, &fd, why);
+    if (fd >= 0) {
+        close(fd);
     }
-    return GPUFL_OK;
+    return status;
+}
+
+static gpufl_status open_listen_socket(struct listener *l, const struct address *address,
+                                       char why[512])
+{
+    gpufl_status status = bind_listen_socket(address, &l->socket, why);
+    return status == GPUFL_OK && listen(l->socket, LISTEN_CLIENTS_MAX) < 0
+               ? refuse_address(address, why)
+               : status;
 }
 
 gpufl_status listener_open(const struct address *address, struct listen_wake wake,

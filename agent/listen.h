@@ -26,6 +26,10 @@ GPUFL_MUST gpufl_status listener_open(const struct address *address,
                                       struct listen_wake wake, struct listener **out,
                                       char why[512]);
 
+/** Binds the address and frees it again. \return GPUFL_OK; GPUFL_BUSY if another process
+ * has it, else GPUFL_ERR_IO, with the reason in \p why. */
+GPUFL_MUST gpufl_status listener_try(const struct address *address, char why[512]);
+
 /** The port, also when the address left it to the kernel. */
 uint16_t listener_port(const struct listener *listener);
 

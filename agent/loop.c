@@ -127,10 +127,10 @@ static void on_signal(struct loop *loop, uint64_t now_ms)
 /* The file may have been replaced, before or after the backend refused the key. */
 static void refresh_token(struct loop *loop)
 {
-    if (token_reload(&loop->token)) {
-        log_info(&loop->log, "token.reloaded", "file=%s", loop->token.file);
-        transport_http_set_token(&loop->transport, token_value(&loop->token));
-        transport_http_identity(&loop->transport, &loop->backend);
+    if (token_reload(&loop->start.token)) {
+        log_info(&loop->log, "token.reloaded", "file=%s", loop->start.token.file);
+        transport_http_set_token(&loop->start.transport, token_value(&loop->start.token));
+        transport_http_identity(&loop->start.transport, &loop->backend);
         engine_take_key(loop->engine);
         loop->key_grace = (struct token_grace){0};
         if (engine_holding(loop->engine) == HOLD_AUTH) {
@@ -167,7 +167,7 @@ static bool needs_new_rules(struct loop *loop)
 static bool loop_key_is_hopeless(struct loop *loop, const struct engine_summary *s,
                                  uint64_t now_ms)
 {
-    bool from_file = loop->token.file[0];
+    bool from_file = loop->start.token.file[0];
     bool over =
         token_grace_is_over(&loop->key_grace, s->hold == HOLD_AUTH, from_file, now_ms);
     if (!over || s->sessions_live) {
@@ -261,7 +261,7 @@ static void run_loop(struct loop *loop)
         if (loop->notify.watchdog_ms) {
             wait_ms = shorter(wait_ms, loop->notify.watchdog_at_ms, now_ms);
         }
-        loop->transport.poll(loop->transport.self, wait_ms, loop->signal_fd);
+        loop->start.transport.poll(loop->start.transport.self, wait_ms, loop->signal_fd);
     }
 }
 
@@ -282,7 +282,7 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
         option_unused_warn(&loop.log, options);
         log_info(&loop.log, "agent.started",
                  "version=%s host=%s watch=%s landlock=\"%s\"", GPUFL_VERSION,
-                 options->host, loop.watch ? "inotify" : "poll", loop.confined);
+                 options->host, loop.watch ? "inotify" : "poll", loop.start.confined);
         notify_send(&loop.notify, "READY=1");
         run_loop(&loop);
         log_sink_flush(&loop.sink);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/folders.h"
+#include "agent/folders_trial.h"
 #include "base/message.h"
-#include "upload/source/session_root.h"
 
 #define MISSING_CHECK_MS 500u
 #define ROOT_PATH_SHOWN  300 /* as engine_add_root() shows one */
@@ -27,31 +27,15 @@ static bool remember_folder(char **list, const char *path)
     return true;
 }
 
-static bool is_in(const char *list, const char *path)
-{
-    char known[4096];
-    while (folders_next(&list, known, sizeof known)) {
-        if (strcmp(known, path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static const char *folder_flag(const struct loop *loop, const char *path)
-{
-    return is_in(loop->options->folder, path) ? "--folder" : "--folders";
-}
-
 /* A sidecar may start before the job does. A run with --exit-when-drained
  * does not wait. */
 static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
 {
-    if (is_in(loop->missing, path)) {
+    if (folders_has(loop->missing, path)) {
         return GPUFL_OK;
     }
     if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
-        snprintf(why, 512, "%s: '%.*s%s': %s", folder_flag(loop, path),
+        snprintf(why, 512, "%s: '%.*s%s': %s", folders_flag(loop->options, path),
                  MESSAGE_VALUE(path, 300), strerror(ENOENT));
         return GPUFL_ERR_NOT_FOUND;
     }
@@ -62,24 +46,13 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
     return GPUFL_OK;
 }
 
-static gpufl_status refuse_session(const struct loop *loop, const char *path,
-                                   char why[512])
-{
-    char reason[512];
-    if (!session_root_is_session(&sys_real, path, "", reason)) {
-        return GPUFL_OK;
-    }
-    snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
-    return GPUFL_ERR_USAGE;
-}
-
 /* Another uploader serves it, or what it is in, or this one what it is in. */
 static void add_way_out(const struct loop *loop, const char *path, char why[512])
 {
     char reason[512];
     size_t len = strlen(why);
-    snprintf(reason, sizeof reason, "%s: '%.*s%s': %.300s%s", folder_flag(loop, path),
-             MESSAGE_VALUE(path, 100), why,
+    snprintf(reason, sizeof reason, "%s: '%.*s%s': %.300s%s",
+             folders_flag(loop->options, path), MESSAGE_VALUE(path, 100), why,
              len && why[len - 1] == ')' ? ""
                                         : " (stop that one, or leave this folder out)");
     snprintf(why, 512, "%s", reason);
@@ -95,7 +68,7 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
         log_info(&loop->log, "folder.same", "folder=%s as=%s", path, same);
         return GPUFL_OK;
     }
-    status = status == GPUFL_OK ? refuse_session(loop, path, why) : status;
+    status = status == GPUFL_OK ? folder_trial(loop->options, path, why) : status;
     if (status == GPUFL_OK && loop->options->ignore_preexisting && !loop->running) {
         status = folders_list(path, &loop->ignored, why);
     }
@@ -110,7 +83,7 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
         char reason[512];
         snprintf(reason, sizeof reason, "'%.*s%s'%.190s",
                  MESSAGE_VALUE(path, ROOT_PATH_SHOWN), why + shown);
-        snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
+        snprintf(why, 512, "%s: %.490s", folders_flag(loop->options, path), reason);
     }
     if (status == GPUFL_OK && !remember_folder(&loop->served, path)) {
         snprintf(why, 512, "out of memory");
@@ -137,7 +110,7 @@ gpufl_status loop_add_folders(struct loop *loop, const char *list, char why[512]
 static void refuse_late(struct loop *loop, const char *path, const char *why)
 {
     snprintf(loop->refused_why, sizeof loop->refused_why, "%s", why);
-    if (!is_in(loop->refused, path)) {
+    if (!folders_has(loop->refused, path)) {
         log_error(&loop->log, "folder.refused",
                   "reason=\"%s\" note=\"tried again until it can be served\"", why);
         (void)remember_folder(&loop->refused, path); /* else it is said again */

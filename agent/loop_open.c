@@ -14,14 +14,13 @@
 #include "agent/loop_folders.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
-#include "agent/state_trial.h"
 #include "agent/watch/watch_places.h"
 #include "upload/engine/reopen.h"
 
 static void wake_loop(void *arg)
 {
     struct loop *loop = arg;
-    loop->transport.wakeup(loop->transport.self);
+    loop->start.transport.wakeup(loop->start.transport.self);
 }
 
 static bool not_ignored(void *arg, const char *session_id)
@@ -35,10 +34,10 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     struct engine_config config;
     engine_options(o, &config);
     config.log = &loop->log;
-    config.transport = loop->transport;
+    config.transport = loop->start.transport;
     config.backend = &loop->backend;
-    transport_http_identity(&loop->transport, &loop->backend);
-    config.imported = loop->imported;
+    transport_http_identity(&loop->start.transport, &loop->backend);
+    config.imported = loop->start.imported;
     if (o->ignore_preexisting) {
         config.wanted = not_ignored;
         config.wanted_arg = loop;
@@ -60,18 +59,12 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     return status;
 }
 
-static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[512])
+static gpufl_status open_watch(struct loop *loop, bool have_inotify)
 {
     const struct options *o = loop->options;
     bool remote = folders_any_remote(o->folder) || folders_any_remote(o->folders);
     bool use = o->watch == WATCH_INOTIFY || (o->watch == WATCH_AUTO && !remote);
-    if (use && !have_inotify) {
-        if (o->watch == WATCH_INOTIFY) {
-            snprintf(why, 512,
-                     "--watch: inotify is not available (raise "
-                     "fs.inotify.max_user_instances or use --watch=auto)");
-            return GPUFL_ERR_IO;
-        }
+    if (use && !have_inotify) { /* WATCH_AUTO: start_open has refused the other */
         log_warn(&loop->log, "watch.poll",
                  "note=\"inotify is not available; polling every second\"");
         use = false;
@@ -91,8 +84,8 @@ static bool came_from_flag(const struct options *o, size_t at)
 
 static void warn_of_exposure(const struct loop *loop)
 {
-    enum exposure exposure = transport_http_exposure(&loop->transport);
-    if (token_value(&loop->token)[0] &&
+    enum exposure exposure = transport_http_exposure(&loop->start.transport);
+    if (token_value(&loop->start.token)[0] &&
         (exposure == EXPOSURE_PRIVATE || exposure == EXPOSURE_PUBLIC)) {
         log_warn(&loop->log, "host.unencrypted",
                  "host=%s note=\"the API key is sent over plain HTTP and can be read on "
@@ -131,31 +124,20 @@ static gpufl_status open_listener(struct loop *loop, char why[512])
 gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
 {
     const struct options *o = loop->options;
-    struct engine_channels channels;
-    gpufl_status status = folders_read_channels(o, &channels, why);
-    status = status == GPUFL_OK ? engine_options_token(o, &loop->token, why) : status;
-    status = status == GPUFL_OK ? engine_options_transport(o, token_value(&loop->token),
-                                                           &loop->transport, why)
-                                : status;
-    status = status == GPUFL_OK ? state_trial(o, why) : status;
-    if (status == GPUFL_OK) { /* before the first thread */
-        status = confine(o, loop->confined);
-        snprintf(why, 512, "%s", status == GPUFL_OK ? "" : loop->confined);
-    }
+    struct start_mode mode = {
+        .log = &loop->log, .have_inotify = have_inotify, .state = STATE_MAKE};
+    gpufl_status status = start_open(o, &mode, &loop->start, why);
     if (status == GPUFL_OK) {
         warn_of_exposure(loop);
     }
-    status = status == GPUFL_OK
-                 ? engine_options_cursor(o, &loop->log, &loop->imported, why)
-                 : status;
     status = status == GPUFL_OK ? open_loop_engine(loop, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folder, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folders, why) : status;
-    if (status == GPUFL_OK && confine_is_on(loop->confined)) {
+    if (status == GPUFL_OK && confine_is_on(loop->start.confined)) {
         engine_bind(loop->engine); /* a late folder is covered by a rule for a directory
                                       above it */
     }
-    status = status == GPUFL_OK ? open_watch(loop, have_inotify, why) : status;
+    status = status == GPUFL_OK ? open_watch(loop, have_inotify) : status;
     status = status == GPUFL_OK ? open_listener(loop, why) : status;
     if (status != GPUFL_OK) {
         option_blame_source(o, why);
@@ -170,13 +152,11 @@ void loop_close(struct loop *loop)
     watch_close(loop->watch);
     engine_close(loop->engine);
     sync_thread_close(loop->syncs);
-    transport_http_close(&loop->transport);
-    java_cursor_close(loop->imported);
+    start_close(&loop->start);
     free(loop->missing);
     free(loop->served);
     free(loop->refused);
     select_free(&loop->ignored);
-    token_fini(&loop->token);
     if (loop->signal_fd >= 0) {
         close(loop->signal_fd);
     }

@@ -7,10 +7,9 @@
 #include "agent/log_sink.h"
 #include "agent/notify.h"
 #include "agent/options/options.h"
+#include "agent/start.h"
 #include "agent/sync_thread.h"
-#include "agent/token.h"
 #include "agent/watch/watch.h"
-#include "upload/http/transport_http.h"
 #include "upload/source/select.h"
 
 /** Interval of scans when directories cannot be watched. */
@@ -23,23 +22,20 @@ struct loop {
     struct notify notify;
     struct log_sink sink;
     struct log log;
-    struct transport transport;
+    struct start start;
     struct origin_identity backend; /**< of the transport */
     struct sync_thread *syncs;
     struct watch *watch;
     struct engine *engine;
     struct selection ignored; /**< sessions that existed at startup */
-    struct java_cursor *imported;
-    char *missing; /**< folders that do not exist yet, comma-separated */
-    char *served;  /**< folders of the engine, likewise */
+    char *missing;            /**< folders that do not exist yet, comma-separated */
+    char *served;             /**< folders of the engine, likewise */
     char *refused; /**< folders that appeared, could not be served, and were logged */
     char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;
-    struct token token;
     struct token_grace key_grace;
     struct listener *listener; /**< NULL without --listen */
     double start_time_s;
-    char confined[512]; /**< how far the kernel confines the agent */
     uint64_t inotify_overflows;
     int signal_fd;
     bool running;

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         rc = fail_usage(why, check);
     } else if (options.check) {
         sigprocmask(SIG_UNBLOCK, &signals, NULL);
-        rc = standard_output_end("gpufl-agent", trial_run(&options));
+        rc = standard_output_end("gpufl-agent", trial_run(&options, have_inotify));
     } else {
         rc = loop_run(&options, argc, argv, &signals, have_inotify);
     }

@@ -4,16 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/engine_options.h"
 #include "agent/folders.h"
 #include "agent/options/option_unused.h"
 #include "agent/options/option_value.h"
 #include "agent/options/unread_env.h"
+#include "agent/start.h"
 #include "agent/state_trial.h"
 #include "base/message.h"
 #include "base/plural.h"
@@ -22,15 +24,20 @@
 #include "upload/http/transport_ask.h"
 #include "upload/http/transport_http.h"
 #include "upload/journal/journal_read.h"
-#include "upload/source/session_root.h"
+#include "upload/published/progress_file.h"
+#include "upload/published/run_dir.h"
+#include "upload/source/lock_list.h"
+
+/* Of the kernel's list. */
+#define TRIAL_LOCK_LINES 16384u
 
 struct trial {
     const struct options *options;
-    struct token token;
-    struct transport transport;
+    struct start start;
     struct origin_identity backend;
     unsigned faults;
     unsigned folders;
+    bool served;   /**< a folder is, by another process */
     bool declared; /**< the backend has said what it supports */
 };
 
@@ -41,6 +48,13 @@ static void trial_fail(struct trial *t, char why[512])
     option_blame_source(t->options, why);
     message_line("gpufl-agent", "%s", why);
     t->faults++;
+}
+
+/* As trial_fail, of what does not fail. */
+static void trial_note(const struct trial *t, char why[512])
+{
+    option_blame_source(t->options, why);
+    printf("gpufl-agent: %s\n", why);
 }
 
 static void trial_fault(struct trial *t, const char *flag, const char *value,
@@ -60,46 +74,68 @@ static void say_unread(void *arg, const char *name, const char *near)
                  near ? "?" : "");
 }
 
-static void trial_folder(struct trial *t, const char *flag, const char *path)
+static bool trial_note_pid(void *pid, int holder)
 {
-    char reason[512];
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *(int *)pid = holder;
+    return true;
+}
+
+/* \return whether an uploader has the directory \p dir now, as \p who. */
+static bool trial_is_served(int dir, char *who, size_t size)
+{
+    struct stat st;
+    int pid = -1;
+    if (fstat(dir, &st) == 0) {
+        lock_list_each(&lock_list_of_kernel, &st, TRIAL_LOCK_LINES, trial_note_pid, &pid);
+    }
+    if (pid < 0 && !run_dir_is_served(dir)) {
+        return false;
+    }
+    if (!progress_holder(&sys_real, dir, who, size) && pid > 0) {
+        snprintf(who, size, "process %d", pid);
+    }
+    return true;
+}
+
+static void trial_say_served(struct trial *t, int dir, const char *path)
+{
+    char who[128];
     char why[512];
-    t->folders++;
-    if (fd >= 0) {
-        close(fd);
-        if (session_root_is_session(&sys_real, path, "", reason)) {
-            snprintf(why, sizeof why, "%s: %.490s", flag, reason);
-            trial_fail(t, why);
+    const char *which = "";
+    bool served = trial_is_served(dir, who, sizeof who);
+    if (!served && strcmp(path, "/") != 0) {
+        int above = openat(dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        served = above >= 0 && trial_is_served(above, who, sizeof who);
+        which = "the directory above it ";
+        if (above >= 0) {
+            close(above);
         }
-    } else if (errno == ENOENT && !t->options->exit_when_drained) {
-        snprintf(why, sizeof why, "%s: '%.*s%s': does not exist yet (the agent waits)",
-                 flag, MESSAGE_VALUE(path, 400));
-        option_blame_source(t->options, why);
-        printf("gpufl-agent: %s\n", why);
-    } else {
-        snprintf(reason, sizeof reason, "%s%s", strerror(errno),
-                 errno == ENOENT ? "" : " (expected a directory that can be read)");
-        trial_fault(t, flag, path, reason);
+    }
+    if (served) {
+        snprintf(
+            why, sizeof why,
+            "%s: '%.*s%s': %sis served by %s now (the agent starts once that one has "
+            "ended)",
+            folders_flag(t->options, path), MESSAGE_VALUE(path, 200), which, who);
+        trial_note(t, why);
+        t->served = true;
     }
 }
 
-static void trial_directories(struct trial *t)
+/* What does not hinder the agent for good. */
+static void trial_folder(struct trial *t, const char *path)
 {
-    const char *lists[] = {t->options->folder, t->options->folders};
-    char path[4096];
     char why[512];
-    for (size_t i = 0; i < 2; i++) {
-        while (folders_next(&lists[i], path, sizeof path)) {
-            trial_folder(t, i ? "--folders" : "--folder", path);
-        }
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->folders++;
+    if (fd >= 0) {
+        trial_say_served(t, fd, path);
+        close(fd);
+        return;
     }
-    if (state_trial(t->options, why) != GPUFL_OK) {
-        trial_fail(t, why);
-    }
-    if (state_trial_runtime(why) != GPUFL_OK) {
-        trial_fail(t, why);
-    }
+    snprintf(why, sizeof why, "%s: '%.*s%s': does not exist yet (the agent waits)",
+             folders_flag(t->options, path), MESSAGE_VALUE(path, 400));
+    trial_note(t, why);
 }
 
 static void trial_say_moved(const struct trial *t, const char *folder,
@@ -155,14 +191,15 @@ static void trial_root(struct trial *t, const char *folder)
     }
 }
 
-/* Of the journals that can be read: what a start would send again, or be refused. */
-static void trial_journals(struct trial *t)
+/* What is there of the folders, and in their journals, as far as these can be read: what
+ * a start would send again, or be refused. */
+static void trial_folders(struct trial *t)
 {
-    const char *lists[] = {t->options->folder, t->options->folders};
-    char path[4096];
-    transport_http_identity(&t->transport, &t->backend);
-    for (size_t i = 0; t->options->state == STATE_ON_DISK && i < 2; i++) {
-        while (folders_next(&lists[i], path, sizeof path)) {
+    char path[PATH_MAX];
+    transport_http_identity(&t->start.transport, &t->backend);
+    for (unsigned i = 0; folders_at(t->options, i, path, sizeof path); i++) {
+        trial_folder(t, path);
+        if (t->options->state == STATE_ON_DISK) {
             trial_root(t, path);
         }
     }
@@ -174,7 +211,7 @@ static const char *trial_judge(const struct trial *t, const struct transport_rep
 {
     switch (check) {
     case KEY_REFUSED:
-        return token_value(&t->token)[0]
+        return token_value(&t->start.token)[0]
                    ? "the backend refused the API key (give another one by --token-file)"
                    : "the backend asks for an API key (give one by --token-file)";
     case KEY_LATER:
@@ -195,7 +232,7 @@ static bool trial_exchange(struct trial *t, enum transport_kind kind,
                            struct transport_reply *reply)
 {
     struct transport_request request = {.kind = kind, .fd = -1, .body = ""};
-    bool asked = transport_ask(&t->transport, &request, reply) == GPUFL_OK;
+    bool asked = transport_ask(&t->start.transport, &request, reply) == GPUFL_OK;
     if (!asked) {
         trial_fault(t, "--host", t->options->host, "out of memory");
     }
@@ -221,54 +258,56 @@ static enum key_check trial_ask(struct trial *t, enum transport_kind kind)
     return check;
 }
 
-/* \return GPUFL_OK, or the first error as the agent would say it. */
-static gpufl_status trial_open(struct trial *t, char why[512])
-{
-    const struct log quiet = {.level = LOG_AT_ERROR};
-    const struct options *o = t->options;
-    struct engine_channels channels;
-    struct java_cursor *cursor = NULL;
-    gpufl_status status = folders_read_channels(o, &channels, why);
-    status = status == GPUFL_OK ? engine_options_token(o, &t->token, why) : status;
-    status = status == GPUFL_OK
-                 ? engine_options_transport(o, token_value(&t->token), &t->transport, why)
-                 : status;
-    status = status == GPUFL_OK ? engine_options_cursor(o, &quiet, &cursor, why) : status;
-    java_cursor_close(cursor);
-    return status;
-}
-
 static void say_unused(void *arg, const char *name, const char *why)
 {
     (void)arg;
     message_line("gpufl-agent", "%s: changes nothing: %s", name, why);
 }
 
-int trial_run(const struct options *options)
+static void trial_settings(struct trial *t, bool have_inotify)
+{
+    const struct log quiet = {.level = LOG_AT_ERROR};
+    struct start_mode mode = {
+        .log = &quiet, .have_inotify = have_inotify, .state = STATE_TRY};
+    char why[512];
+    if (!state_trial_runtime(why)) {
+        message_line("gpufl-agent", "%s", why);
+    }
+    gpufl_status status = start_open(t->options, &mode, &t->start, why);
+    if (status == GPUFL_OK || status == GPUFL_BUSY) {
+        trial_folders(t);
+    }
+    if (status == GPUFL_BUSY && t->served) {
+        trial_note(t, why); /* it is most likely the same agent that has the address */
+    } else if (status != GPUFL_OK) {
+        trial_fail(t, why);
+    }
+}
+
+static void trial_backend(struct trial *t)
+{
+    struct transport_reply reply;
+    t->declared = trial_exchange(t, TRANSPORT_PROBE, &reply) && reply.status >= 200 &&
+                  reply.status <= 299 && !reply.web_page;
+    if (trial_ask(t, TRANSPORT_KEY) == KEY_UNSURE) {
+        trial_ask(t, TRANSPORT_BATCH);
+    }
+}
+
+int trial_run(const struct options *options, bool have_inotify)
 {
     struct trial t = {.options = options};
-    char why[512] = "";
     unread_env_each(environ, say_unread, NULL);
     option_unused_each(options, say_unused, NULL);
-    if (trial_open(&t, why) != GPUFL_OK) {
-        message_line("gpufl-agent", "%s", why);
-        t.faults++;
-    } else {
-        struct transport_reply reply;
-        trial_directories(&t);
-        trial_journals(&t);
-        t.declared = trial_exchange(&t, TRANSPORT_PROBE, &reply) && reply.status >= 200 &&
-                     reply.status <= 299 && !reply.web_page;
-        if (trial_ask(&t, TRANSPORT_KEY) == KEY_UNSURE) {
-            trial_ask(&t, TRANSPORT_BATCH);
-        }
+    trial_settings(&t, have_inotify);
+    if (t.start.transport.self) {
+        trial_backend(&t);
     }
     if (!t.faults) {
         printf("gpufl-agent: the settings work: %s answers%s, %u %s\n", options->host,
-               token_value(&t.token)[0] ? " and takes the key" : "", t.folders,
+               token_value(&t.start.token)[0] ? " and takes the key" : "", t.folders,
                plural(t.folders, "folder", "folders"));
     }
-    transport_http_close(&t.transport);
-    token_fini(&t.token);
+    start_close(&t.start);
     return t.faults ? TRIAL_FAILED : 0;
 }

@@ -3,14 +3,17 @@
 #ifndef GPUFL_AGENT_TRIAL_H
 #define GPUFL_AGENT_TRIAL_H
 
+#include <stdbool.h>
+
 #include "agent/options/options.h"
 
 /** Exit status of a trial: the agent would send nothing. */
 #define TRIAL_FAILED 2
 
-/** Examines files and folders, and asks the backend with the key. Sends no line, takes no
- * lock and writes nothing. Says on stderr what would not work, or on stdout that all
- * does. \return the exit status: 0 or TRIAL_FAILED. */
-int trial_run(const struct options *options);
+/** Does what the start does up to where it makes something, and asks the backend with the
+ * key. Sends no line, takes no lock and writes nothing. Says on stderr what would not
+ * work, or on stdout that all does, and what stands in the way now.
+ * \return the exit status: 0 or TRIAL_FAILED. */
+int trial_run(const struct options *options, bool have_inotify);
 
 #endif

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         flags[count++] = argv[i];
     }
     if (option_sources_read(count, flags, &options, said) != GPUFL_OK ||
-        confine(&options, said) != GPUFL_OK) {
+        confine(&options, STATE_MAKE, said) != GPUFL_OK) {
         fprintf(stderr, "%s\n", said);
         return 1;
     }

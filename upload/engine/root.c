@@ -20,6 +20,7 @@
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
 #include "upload/journal/journal_read.h"
+#include "upload/journal/journal_try.h"
 #include "upload/journal/state_dir.h"
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/inspect.h"
@@ -133,35 +134,13 @@ void root_lock_again(struct root *root)
  * second uploader while another user holds the lock on the root. */
 static gpufl_status root_lock_state(struct root *root, const char *journal, char why[512])
 {
-    char name[STATE_NAME_MAX + 8];
-    snprintf(name, sizeof name, "%s.lock", journal);
-    root->lock_fd =
-        openat(root->state_fd, name,
-               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    root->lock_fd = journal_lock_open(root->state_fd, journal, root->path, true, why);
     if (root->lock_fd < 0) {
-        snprintf(why, 512,
-                 "cannot create '%.80s' for %.300s in the state directory: %s (choose "
-                 "another state directory)",
-                 name, root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
     return flock(root->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK
                ? root_say_busy(root, root->fd, "", why)
                : GPUFL_OK;
-}
-
-static void root_say_journal(const char *path, gpufl_status status, int error,
-                             char why[512])
-{
-    bool io = status == GPUFL_ERR_IO && error;
-    snprintf(why, 512, "cannot use the journal '%.300s': %s%s", path,
-             status == GPUFL_ERR_FORMAT ? "it was written by a newer gpufl"
-             : io                       ? strerror(error)
-                                        : gpufl_status_text(status),
-             status == GPUFL_ERR_FORMAT ? " (upgrade this one)"
-             : io && error == EPERM
-                 ? " (it must be a regular file of this user: move it away)"
-                 : " (free some space or choose another state directory)");
 }
 
 static gpufl_status root_open_journal(struct root *root, char why[512])
@@ -216,7 +195,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
-        root_say_journal(place.path, status, errno, why);
+        journal_say_fault(place.path, status, errno, why);
     }
     return status;
 }

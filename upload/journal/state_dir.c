@@ -68,21 +68,22 @@ static int open_beside_logs(int root_fd, enum state_use use)
 /* Another user who can write here could make us lose or repeat lines, a sticky bit or
  * not. To read, as a person who names the directory of a service, its owner is trusted.
  */
-static gpufl_status state_dir_check(int fd, enum state_use use, char reason[128])
+static gpufl_status state_dir_check(int fd, enum state_use use,
+                                    char reason[STATE_REASON_MAX])
 {
     struct stat st;
     if (fstat(fd, &st) < 0 ||
         (use != STATE_READ && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)) {
-        snprintf(reason, 128, "%s", strerror(errno));
+        snprintf(reason, STATE_REASON_MAX, "%s", strerror(errno));
         return GPUFL_ERR_IO;
     }
     if (use != STATE_READ && st.st_uid != geteuid() && st.st_uid != 0) {
-        snprintf(reason, 128, "it belongs to user %u, not to user %u", st.st_uid,
-                 geteuid());
+        snprintf(reason, STATE_REASON_MAX, "it belongs to user %u, not to user %u",
+                 st.st_uid, geteuid());
         return GPUFL_ERR_IO;
     }
     if (st.st_mode & 022) {
-        snprintf(reason, 128,
+        snprintf(reason, STATE_REASON_MAX,
                  "other users can write to it: its mode is %04o (run chmod go-w, or name "
                  "a directory in it, which is made)",
                  (unsigned)st.st_mode & 07777);
@@ -114,9 +115,7 @@ static int open_above(const char *path)
     return fd;
 }
 
-/* Some file systems, such as /proc, let root write but take no new file. What may pass,
- * as a full disk, is no reason. */
-static gpufl_status state_dir_try(int fd, char reason[128])
+gpufl_status state_dir_takes_files(int fd, char reason[STATE_REASON_MAX])
 {
     char name[64];
     int file = openat(fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -130,7 +129,8 @@ static gpufl_status state_dir_try(int fd, char reason[128])
     if (file >= 0) {
         close(file);
     } else if (errno == ENOENT || errno == EACCES || errno == EPERM || errno == EROFS) {
-        snprintf(reason, 128, "no file can be created in it: %s", strerror(errno));
+        snprintf(reason, STATE_REASON_MAX, "no file can be created in it: %s",
+                 strerror(errno));
         return GPUFL_ERR_IO;
     }
     return GPUFL_OK;
@@ -140,31 +140,20 @@ static gpufl_status state_dir_try(int fd, char reason[128])
  * is never one. */
 static bool state_dir_is_in_logs(const char *path, const char *root_path)
 {
-    char above[PATH_MAX];
     char real[PATH_MAX];
-    snprintf(above, sizeof above, "%s", path);
-    char *end = above + strlen(above);
-    while (!realpath(above, real) && errno == ENOENT && end > above) {
-        for (end--; end > above && *end != '/'; end--) {
-        }
-        *end = '\0';
-    }
     size_t len = strlen(root_path);
-    const char *rest = path + strlen(above);
     const char *below = real + len;
-    if (!*above || strncmp(real, root_path, len) != 0 || (*below && *below != '/')) {
-        return false;
-    }
-    below = *below ? below : rest;
-    return below[strspn(below, "/")] != '.';
+    return file_real_path(path, real) && strncmp(real, root_path, len) == 0 &&
+           (!*below || *below == '/') && below[strspn(below, "/")] != '.';
 }
 
 static int open_named(const char *path, const char *root_path, enum state_use use,
-                      char reason[128])
+                      char reason[STATE_REASON_MAX])
 {
     reason[0] = '\0';
     if (use != STATE_READ && state_dir_is_in_logs(path, root_path)) {
-        snprintf(reason, 128, "it lies in the log directory: name one outside of it");
+        snprintf(reason, STATE_REASON_MAX,
+                 "it lies in the log directory: name one outside of it");
         errno = EPERM;
         return -1;
     }
@@ -174,9 +163,9 @@ static int open_named(const char *path, const char *root_path, enum state_use us
         fd = open_above(path);
     }
     if (fd < 0) {
-        snprintf(reason, 128, "%s", strerror(errno));
+        snprintf(reason, STATE_REASON_MAX, "%s", strerror(errno));
     } else if ((there && state_dir_check(fd, use, reason) != GPUFL_OK) ||
-               (use == STATE_TRY && state_dir_try(fd, reason) != GPUFL_OK)) {
+               (use == STATE_TRY && state_dir_takes_files(fd, reason) != GPUFL_OK)) {
         close(fd);
         errno = EPERM;
         fd = -1;
@@ -208,7 +197,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
                             enum state_use use, struct state_place *place, char why[512])
 {
     char home[PATH_MAX];
-    char reason[128] = "no home directory";
+    char reason[STATE_REASON_MAX] = "no home directory";
     const char *systemd = getenv("STATE_DIRECTORY");
     const char *named = wanted && *wanted ? wanted : systemd && *systemd ? systemd : NULL;
     snprintf(

@@ -17,6 +17,9 @@
 /** Longest path of a journal in a message. */
 #define STATE_PATH_MAX 300
 
+/** Longest reason why a directory takes no file. */
+#define STATE_REASON_MAX 128
+
 /** What a state directory is wanted for. */
 enum state_use {
     STATE_READ, /**< by one who writes nothing */
@@ -42,5 +45,10 @@ struct state_place {
 GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
                                        const char *root_path, enum state_use use,
                                        struct state_place *place, char why[512]);
+
+/** Whether files can be created in the directory \p fd: some file systems, such as /proc,
+ * let root write but take none. What may pass, as a full disk, is no reason.
+ * \return GPUFL_OK; else GPUFL_ERR_IO with \p reason. */
+GPUFL_MUST gpufl_status state_dir_takes_files(int fd, char reason[STATE_REASON_MAX]);
 
 #endif
