@@ -12,11 +12,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "upload/core/position.h"
-#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/progress_trouble.h"
 #include "upload/engine/upload_cursor.h"
-#include "upload/lifecycle/other_root.h"
-#include "upload/owners/owners.h"
 #include "upload/published/progress_file.h"
 #include "upload/published/run_dir.h"
 
@@ -26,9 +24,6 @@
 #define PROGRESS_OPEN       "progress"
 #define PROGRESS_COMPLETE   "complete"
 #define PROGRESS_PART       (64u << 10) /* of that one, written at a time */
-/* Others read the file while it is no larger than PROGRESS_MAX_BYTES. */
-#define NAMED_OWNERS 64u
-#define NAMED_OF_ONE 64u
 
 static void progress_add_header(struct text *text, const struct root *root)
 {
@@ -80,121 +75,6 @@ static void progress_add_open(struct text *text, const struct root *root)
                 progress_add_stream(text, &at, s->path, at.channel, &end);
             }
         }
-    }
-}
-
-static void progress_add_held(struct text *text, const struct session *s)
-{
-    if (s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE) {
-        text_printf(text, "!held %s * %s\n", s->path, held_text(HELD_AWAY));
-    } else if (s->held && s->hold_reason) {
-        text_printf(text, "!held %s * %.120s\n", s->path,
-                    held_text((enum held_reason)s->hold_reason));
-    } else if (s->state == SESSION_COMPLETING && s->complete_refused) {
-        text_printf(text,
-                    "!held %s * all is sent, but the backend answers %d to the request "
-                    "that ends it: ask its operator\n",
-                    s->path, s->complete_refused);
-    }
-    for (unsigned i = 0; i < s->streams; i++) {
-        const struct stream *st = s->stream[i];
-        if (stream_hold_stands(st)) {
-            text_printf(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
-                        held_text((enum held_reason)st->hold_reason));
-        }
-    }
-}
-
-/* What is shown of parked sessions that are held: some of each owner's. */
-struct parked_named {
-    struct text *text;
-    const struct owners *owners;
-    struct {
-        uint32_t account;
-        unsigned named; /* 0 = the place is free */
-    } of[NAMED_OWNERS];
-    unsigned more;
-};
-
-/* How many of an account are named. More accounts than there are places share them. */
-static unsigned *progress_named_of(struct parked_named *named, uint32_t account)
-{
-    unsigned at = account % NAMED_OWNERS;
-    for (unsigned i = 0; i < NAMED_OWNERS; i++) {
-        unsigned place = (account + i) % NAMED_OWNERS;
-        if (named->of[place].account == account || !named->of[place].named) {
-            named->of[place].account = account;
-            at = place;
-            break;
-        }
-    }
-    return &named->of[at].named;
-}
-
-static void progress_add_parked_held(void *arg, struct parked_held *held)
-{
-    struct parked_named *named = arg;
-    uint32_t user = parked_held_session(held)->owner;
-    unsigned *count = progress_named_of(named, owners_account(named->owners, user));
-    if (!held->hold_reason) {
-        return; /* files that are not read: whoever looks sees them */
-    }
-    if (*count >= NAMED_OF_ONE) {
-        named->more++;
-        return;
-    }
-    ++*count;
-    text_printf(named->text, "!held %s * %.120s\n", parked_held_session(held)->node.path,
-                held_text((enum held_reason)held->hold_reason));
-}
-
-/* A complete session whose place a directory of another user has. */
-static void progress_add_replaced(void *arg, struct parked_session *s)
-{
-    if (s->replaced && !s->conceded) {
-        text_printf(arg, "!held %s * %s\n", s->node.path, held_text(HELD_REPLACED));
-    }
-}
-
-/* Directories that are left to another uploader. */
-static void progress_add_others(struct parked_named *named, const struct root *root)
-{
-    unsigned count = other_root_count(root);
-    const char *name;
-    unsigned i = 0;
-    for (; (name = other_root_name(root, i)); i++) {
-        text_printf(named->text,
-                    "!held %s * skipped: it has an uploader or a journal of its own\n",
-                    name);
-    }
-    named->more += count > i ? count - i : 0;
-}
-
-static void progress_add_waiting(void *arg, uint32_t owner, unsigned count)
-{
-    text_printf(arg, "!waits %" PRIu32 " %u\n", owner, count);
-}
-
-/* What stands in the way, for people. */
-static void progress_add_trouble(struct text *text, struct root *root)
-{
-    const struct engine *engine = root->engine;
-    if (engine->trouble.since_s) {
-        text_printf(text, "!trouble %" PRId64 " %.300s\n", engine->trouble.since_s,
-                    engine->trouble.last);
-    }
-    for (const struct session *s = root->sessions; s; s = s->next) {
-        progress_add_held(text, s);
-    }
-    struct parked_named named = {.text = text, .owners = &engine->owners};
-    parked_each_held(&root->parked, progress_add_parked_held, &named);
-    if (root->parked.replaced) {
-        parked_each_complete(&root->parked, progress_add_replaced, text);
-    }
-    progress_add_others(&named, root);
-    room_each(root, progress_add_waiting, text);
-    if (named.more) {
-        text_printf(text, "!more %u\n", named.more);
     }
 }
 
@@ -320,7 +200,7 @@ static void progress_write(struct root *root)
         root->parked.changed = !written;
     }
     text_append(&open, header.data, header.len);
-    progress_add_trouble(&open, root);
+    progress_trouble_add(&open, root);
     progress_add_open(&open, root);
     written = (open.failed || progress_write_open(root, dir, &open)) && written;
     if (!written) {

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts what stands in the way of sessions into the progress file, for people. */
+#include "upload/engine/progress_trouble.h"
+
+#include <inttypes.h>
+
+#include "upload/core/engine_state.h"
+#include "upload/core/held.h"
+#include "upload/core/room.h"
+#include "upload/core/session.h"
+#include "upload/core/session_streams.h"
+#include "upload/lifecycle/other_root.h"
+#include "upload/owners/owners.h"
+
+#define NAMED_OWNERS 64u
+#define NAMED_OF_ONE 64u
+
+static void progress_trouble_held(struct text *text, const struct session *s)
+{
+    if (s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE) {
+        text_printf(text, "!held %s * %s\n", s->path, held_text(HELD_AWAY));
+    } else if (s->held && s->hold_reason) {
+        text_printf(text, "!held %s * %.120s\n", s->path,
+                    held_text((enum held_reason)s->hold_reason));
+    } else if (s->state == SESSION_COMPLETING && s->complete_refused) {
+        text_printf(text,
+                    "!held %s * all is sent, but the backend answers %d to the request "
+                    "that ends it: ask its operator\n",
+                    s->path, s->complete_refused);
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        if (stream_hold_stands(st)) {
+            text_printf(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
+                        held_text((enum held_reason)st->hold_reason));
+        }
+    }
+}
+
+/* What is shown of parked sessions that are held: some of each owner's. */
+struct parked_named {
+    struct text *text;
+    const struct owners *owners;
+    struct {
+        uint32_t account;
+        unsigned named; /* 0 = the place is free */
+    } of[NAMED_OWNERS];
+    unsigned more;
+};
+
+/* How many of an account are named. More accounts than there are places share them. */
+static unsigned *progress_trouble_named(struct parked_named *named, uint32_t account)
+{
+    unsigned at = account % NAMED_OWNERS;
+    for (unsigned i = 0; i < NAMED_OWNERS; i++) {
+        unsigned place = (account + i) % NAMED_OWNERS;
+        if (named->of[place].account == account || !named->of[place].named) {
+            named->of[place].account = account;
+            at = place;
+            break;
+        }
+    }
+    return &named->of[at].named;
+}
+
+static void progress_trouble_parked(void *arg, struct parked_held *held)
+{
+    struct parked_named *named = arg;
+    uint32_t user = parked_held_session(held)->owner;
+    unsigned *count = progress_trouble_named(named, owners_account(named->owners, user));
+    if (!held->hold_reason) {
+        return; /* files that are not read: whoever looks sees them */
+    }
+    if (*count >= NAMED_OF_ONE) {
+        named->more++;
+        return;
+    }
+    ++*count;
+    text_printf(named->text, "!held %s * %.120s\n", parked_held_session(held)->node.path,
+                held_text((enum held_reason)held->hold_reason));
+}
+
+/* A complete session whose place a directory of another user has. */
+static void progress_trouble_replaced(void *arg, struct parked_session *s)
+{
+    if (s->replaced && !s->conceded) {
+        text_printf(arg, "!held %s * %s\n", s->node.path, held_text(HELD_REPLACED));
+    }
+}
+
+/* Directories that are left to another uploader. */
+static void progress_trouble_others(struct parked_named *named, const struct root *root)
+{
+    unsigned count = other_root_count(root);
+    const char *name;
+    unsigned i = 0;
+    for (; (name = other_root_name(root, i)); i++) {
+        text_printf(named->text,
+                    "!held %s * skipped: it has an uploader or a journal of its own\n",
+                    name);
+    }
+    named->more += count > i ? count - i : 0;
+}
+
+static void progress_trouble_waiting(void *arg, uint32_t owner, unsigned count)
+{
+    text_printf(arg, "!waits %" PRIu32 " %u\n", owner, count);
+}
+
+void progress_trouble_add(struct text *text, struct root *root)
+{
+    const struct engine *engine = root->engine;
+    if (engine->trouble.since_s) {
+        text_printf(text, "!trouble %" PRId64 " %.300s\n", engine->trouble.since_s,
+                    engine->trouble.last);
+    }
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        progress_trouble_held(text, s);
+    }
+    struct parked_named named = {.text = text, .owners = &engine->owners};
+    parked_each_held(&root->parked, progress_trouble_parked, &named);
+    if (root->parked.replaced) {
+        parked_each_complete(&root->parked, progress_trouble_replaced, text);
+    }
+    progress_trouble_others(&named, root);
+    room_each(root, progress_trouble_waiting, text);
+    if (named.more) {
+        text_printf(text, "!more %u\n", named.more);
+    }
+}
