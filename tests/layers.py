@@ -61,7 +61,8 @@ BELOW = {
 ONLY = {
     "curl/": ["upload/http/transport_http.c", "upload/http/http_slot.h"],
     "zstd": ["upload/http/encode.c", "backend/store/codec.c"],
-    "zlib": ["upload/http/encode.c", "upload/source/gz_cache.c", "upload/source/gz_file.c",
+    "zlib": ["upload/http/encode.c", "upload/source/gz_decoder.c",
+             "upload/source/gz_file.c",
              "backend/store/codec.c", "backend/http/ingest.c"],
     "json-c/": ["upload/source/identity.c", "upload/http/reply.c",
                 "upload/http/reply_json.c", "upload/http/reply_positions.c",

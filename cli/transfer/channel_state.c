@@ -39,7 +39,7 @@ static uint64_t packed_rest(struct tail_where *where)
     struct tail_chunk got = {0};
     uint64_t bytes = 0;
     where->cache = &cache;
-    while (!got.at_end && cache.decoded < PACKED_BYTES_MAX &&
+    while (!got.at_end && cache.work < PACKED_BYTES_MAX &&
            tail_read(&sys_real, where, chunk, sizeof chunk, &got) == GPUFL_OK) {
         bytes += got.len;
         where->offset += got.len;

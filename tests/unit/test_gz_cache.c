@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "tests/support/dirs.h"
+#include "tests/support/gz_costly.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/gz_file.h"
 
@@ -75,7 +76,7 @@ static void batches_that_go_back_a_little_decode_a_file_about_once(void **state)
             assert_int_equal(gz_cache_read(&cache, fd, at, buf, BATCH, &len), GPUFL_OK);
             assert_memory_equal(buf, data + at, len);
         }
-        assert_true(cache.decoded <= 4 * CONTENT);
+        assert_true(cache.work <= 4 * CONTENT);
         gz_cache_close(&cache);
     }
     close(fd);
@@ -221,10 +222,15 @@ static void members_of_one_short_line_each_and_some_of_none_are_read(void **stat
     gz_add_members(dir, "", 1000);
     gz_add_member(dir, "last\n", 5);
     int fd = gz_open(dir, "x.gz", O_RDONLY);
-    assert_int_equal(gz_cache_read(&cache, fd, 0, buf, sizeof buf, &len), GPUFL_OK);
-    assert_int_equal(len, 20000 * 11 + 5);
+    size_t all = 0;
+    do {
+        assert_int_equal(
+            gz_cache_read(&cache, fd, all, buf + all, sizeof buf - all, &len), GPUFL_OK);
+        all += len;
+    } while (cache.part);
+    assert_int_equal(all, 20000 * 11 + 5);
     assert_memory_equal(buf + 20000 * 11, "last\n", 5);
-    assert_int_equal(gz_cache_read(&cache, fd, len, buf, sizeof buf, &len), GPUFL_OK);
+    assert_int_equal(gz_cache_read(&cache, fd, all, buf, sizeof buf, &len), GPUFL_OK);
     assert_int_equal(len, 0);
     gz_cache_close(&cache);
     close(fd);
@@ -251,11 +257,11 @@ static bool gz_turn(struct gz_cache *cache, int fd, uint64_t now_ms, uint32_t ow
 {
     char buf[64];
     size_t len;
-    uint64_t before = cache->decoded;
+    uint64_t before = cache->work;
     gz_cache_turn(cache, now_ms);
     gpufl_status status = gz_cache_read(gz_cache_for(cache, owner, reader), fd, size - 2,
                                         buf, sizeof buf, &len);
-    assert_true(cache->decoded - before <= STEP_BYTES + 2 * BATCH);
+    assert_true(cache->work - before <= STEP_BYTES + 2 * BATCH);
     assert_true(status == GPUFL_OK || status == GPUFL_BUSY);
     assert_int_equal(cache->busy, status == GPUFL_BUSY);
     assert_int_equal(len, status == GPUFL_OK ? 6 : 0);
@@ -348,6 +354,101 @@ static void a_decoder_that_nobody_came_back_for_is_taken_after_a_minute(void **s
     dirs_remove(dir);
 }
 
+#define COSTLY_LINE   "a line, behind which many blocks hold nothing\n"
+#define COSTLY_LINES  8000u
+#define COSTLY_GROUPS 1u
+/* The empty blocks of all of it cost so much, and the lines no more than half of that. */
+#define COSTLY_WORK (COSTLY_LINES * COSTLY_GROUPS * GZ_COSTLY_GROUP * 11u * 32u)
+
+/* A read of a batch may cost that. */
+#define COSTLY_READ (5u << 20)
+
+/* Anybody can make a file of which each byte takes as long as a hundred of others. */
+static void what_takes_long_to_decode_is_read_in_parts(void **state)
+{
+    (void)state;
+    const size_t line = sizeof COSTLY_LINE - 1;
+    static char buf[COSTLY_LINES * sizeof COSTLY_LINE];
+    char *dir = dirs_make();
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    size_t len = 0;
+    size_t all = 0;
+    unsigned parts = 0;
+    gz_costly_make(dir, "x.gz", COSTLY_LINE, COSTLY_LINES, COSTLY_GROUPS);
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    do {
+        uint64_t before = cache.work;
+        gz_cache_turn(&cache, 0);
+        assert_int_equal(
+            gz_cache_read(&cache, fd, all, buf + all, sizeof buf - all, &len), GPUFL_OK);
+        assert_true(len > 0);
+        assert_true(cache.work - before < COSTLY_READ + BATCH);
+        assert_int_equal(cache.work - before, gz_cache_spent(&cache));
+        all += len;
+        parts++;
+    } while (cache.part);
+    assert_int_equal(all, COSTLY_LINES * line);
+    for (unsigned i = 0; i < COSTLY_LINES; i++) {
+        assert_memory_equal(buf + i * line, COSTLY_LINE, line);
+    }
+    assert_in_range(parts, COSTLY_WORK / COSTLY_READ,
+                    COSTLY_WORK * 3 / 2 / COSTLY_READ + 1);
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
+/* The way counts as it costs, and goes on where the last turn left it. */
+static void the_way_through_what_takes_long_to_decode_takes_more_turns(void **state)
+{
+    (void)state;
+    const size_t size = COSTLY_LINES * (sizeof COSTLY_LINE - 1);
+    char *dir = dirs_make();
+    char buf[64];
+    struct gz_cache cache = {.step_bytes = STEP_BYTES};
+    size_t len;
+    unsigned turns = 0;
+    gpufl_status status;
+    gz_costly_make(dir, "x.gz", COSTLY_LINE, COSTLY_LINES, COSTLY_GROUPS);
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    do {
+        gz_cache_turn(&cache, 0);
+        status = gz_cache_read(&cache, fd, size - 2, buf, sizeof buf, &len);
+        assert_true(gz_cache_spent(&cache) < STEP_BYTES + BATCH);
+        turns++;
+    } while (status == GPUFL_BUSY);
+    assert_int_equal(status, GPUFL_OK);
+    assert_int_equal(len, 2);
+    assert_in_range(turns, COSTLY_WORK / STEP_BYTES, COSTLY_WORK * 3 / 2 / STEP_BYTES);
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
+/* The place before is kept meanwhile, so both are read in one turn, or never. */
+static void what_is_read_ahead_of_a_place_is_limited(void **state)
+{
+    (void)state;
+    const size_t size = COSTLY_LINES * (sizeof COSTLY_LINE - 1);
+    for (unsigned groups = 1; groups <= 2; groups++) {
+        char *dir = dirs_make();
+        char buf[64];
+        struct gz_cache cache = {.step_bytes = STEP_BYTES};
+        size_t len;
+        gz_costly_make(dir, "x.gz", COSTLY_LINE, COSTLY_LINES, groups);
+        int fd = gz_open(dir, "x.gz", O_RDONLY);
+        gz_cache_turn(&cache, 0);
+        assert_int_equal(gz_cache_read(&cache, fd, 0, buf, 0, &len), GPUFL_OK);
+        gz_cache_hold_place(&cache, true);
+        assert_int_equal(gz_cache_read(&cache, fd, size - 2, buf, sizeof buf, &len),
+                         groups == 1 ? GPUFL_BUSY : GPUFL_ERR_FORMAT);
+        assert_true(gz_cache_spent(&cache) < 2 * GZ_CACHE_STEP_BYTES + 2 * BATCH);
+        gz_cache_close(&cache);
+        close(fd);
+        dirs_remove(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +462,9 @@ int main(void)
         cmocka_unit_test(the_way_to_a_far_place_takes_several_turns),
         cmocka_unit_test(nobody_loses_a_decoder_to_one_who_has_many),
         cmocka_unit_test(all_files_of_one_owner_are_read_in_the_end),
+        cmocka_unit_test(what_takes_long_to_decode_is_read_in_parts),
+        cmocka_unit_test(the_way_through_what_takes_long_to_decode_takes_more_turns),
+        cmocka_unit_test(what_is_read_ahead_of_a_place_is_limited),
         cmocka_unit_test(a_decoder_that_nobody_came_back_for_is_taken_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/dirs.h"
+#include "tests/support/gz_costly.h"
 #include "upload/source/gz_file.h"
 
 #define LINES  4000
@@ -87,10 +88,34 @@ static void what_members_hold_is_compared_not_how_many_there_are(void **state)
     dirs_remove(dir);
 }
 
+/* A step is not longer because a file holds little for its size. */
+static void what_takes_long_to_decode_takes_more_steps(void **state)
+{
+    (void)state;
+    const unsigned groups = 500;
+    char *dir = dirs_make();
+    unsigned steps = 1;
+    size_t budget = BUDGET;
+    gpufl_status status;
+    gz_costly_make(dir, "x.gz", "line\n", 1, groups);
+    int fd = gz_open(dir, "x.gz");
+    struct gz_file *file = gz_file_open(GZ_CHECK);
+    while ((status = gz_file_step(file, &sys_real, fd, -1, &budget)) == GPUFL_BUSY) {
+        budget = BUDGET;
+        steps++;
+    }
+    assert_int_equal(status, GPUFL_OK);
+    assert_true(steps > groups * GZ_COSTLY_GROUP_BYTES * 16 / BUDGET);
+    gz_file_close(file);
+    close(fd);
+    dirs_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_may_have_several_members),
+        cmocka_unit_test(what_takes_long_to_decode_takes_more_steps),
         cmocka_unit_test(what_members_hold_is_compared_not_how_many_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "base/boot_id.h"
 #include "base/file.h"
 #include "tests/support/dirs.h"
+#include "tests/support/gz_costly.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
@@ -275,7 +276,7 @@ static enum second_form form_of(const struct form *f, const struct sys *sys,
 {
     const struct second_place place = form_place(f, sys, known);
     struct second_search *search = NULL;
-    size_t budget = SIZE_MAX;
+    int64_t budget = INT64_MAX;
     enum second_form form;
     assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
     assert_null(search);
@@ -405,13 +406,13 @@ static unsigned form_steps(const struct form *f, struct second_known *known,
     struct second_search *search = NULL;
     unsigned steps = 1;
     for (;; steps++) {
-        size_t budget = 1;
+        int64_t budget = 1;
         gpufl_status status = second_form_step(&place, &search, &budget, form);
         if (status == GPUFL_OK) {
             return steps;
         }
         assert_int_equal(status, GPUFL_BUSY);
-        assert_int_equal(budget, 0);
+        assert_true(budget <= 0);
     }
 }
 
@@ -439,12 +440,34 @@ static void what_takes_long_is_compared_in_steps_up_to_a_limit(void **state)
     assert_in_range(steps, (128 << 20) / (16 << 10), (128 << 20) / (16 << 10) + 100);
     const struct second_place place = form_place(&f, &sys_real, &known);
     struct second_search *search = NULL;
-    size_t budget = 0;
+    int64_t budget = 0;
     assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
     assert_int_equal(form, SECOND_FORM_OTHER); /* it is known */
     known.files = 1;
     assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_BUSY);
     second_form_stop(search);
+    form_end(&f);
+}
+
+/* What a comparison costs is taken from the budget, though it holds little. */
+static void what_takes_long_to_decode_counts_as_it_costs(void **state)
+{
+    (void)state;
+    struct form f;
+    struct second_known known = {0};
+    struct second_search *search = NULL;
+    enum second_form form;
+    int64_t budget = INT64_MAX;
+    const char *line = "{\"type\":\"x\",\"pad\":\"as long as most of them are\"}\n";
+    form_begin(&f);
+    form_remove(&f, "device.log");
+    gz_costly_make(f.live.dir, "device.1.log.gz", line, 1000, 2);
+    gz_costly_make(f.live.dir, "device.log.gz", line, 1000, 2);
+    const struct second_place place = form_place(&f, &sys_real, &known);
+    assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
+    assert_int_equal(form, SECOND_FORM_COPY);
+    /* Both are compared, and one is checked. */
+    assert_true(INT64_MAX - budget > 3 * 1000 * 2 * (int64_t)GZ_COSTLY_GROUP_BYTES * 32);
     form_end(&f);
 }
 
@@ -454,7 +477,7 @@ static void what_changes_while_it_is_compared_is_compared_again(void **state)
     struct form f;
     struct second_known known = {0};
     struct second_search *search = NULL;
-    size_t budget = 1;
+    int64_t budget = 1;
     enum second_form form;
     form_begin(&f);
     form_pack(&f, "device.log");
@@ -462,7 +485,7 @@ static void what_changes_while_it_is_compared_is_compared_again(void **state)
     assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_BUSY);
     form_flip(&f, form_size(&f, "device.log.gz") - 6);
     form_flip(&f, form_size(&f, "device.log.gz") - 6);
-    budget = SIZE_MAX;
+    budget = INT64_MAX;
     assert_int_equal(second_form_step(&place, &search, &budget, &form), GPUFL_OK);
     assert_int_equal(form, SECOND_FORM_UNREADABLE);
     assert_int_equal(known.stamp, 0);
@@ -498,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_the_active_file_is_one_while_that_is_there),
         cmocka_unit_test(a_file_without_a_byte_was_not_compressed),
         cmocka_unit_test(what_takes_long_is_compared_in_steps_up_to_a_limit),
+        cmocka_unit_test(what_takes_long_to_decode_counts_as_it_costs),
         cmocka_unit_test(what_changes_while_it_is_compared_is_compared_again),
         cmocka_unit_test(
             one_that_is_cut_off_and_begins_a_sealed_file_is_not_the_active_one),

@@ -254,7 +254,11 @@ static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t c
     if (!line_end_find(st, searched, crc, &end)) {
         return MADE_NOTHING;
     }
-    struct record_quarantine record = batch_unsent(st, end, "line longer than 8 MiB");
+    struct record_quarantine record =
+        batch_unsent(st, end,
+                     end - st->offset > PROTOCOL_MAX_LINE_BYTES
+                         ? "line longer than 8 MiB"
+                         : "line that takes too long to decompress");
     if (st->positions) {
         return room_for_range(st) ? batch_skip(st, &record, st->search.crc, false)
                                   : MADE_NOTHING;
@@ -262,8 +266,9 @@ static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t c
     return batch_quarantine(st, &record);
 }
 
-/* There is no newline within a batch's size: one long line. Tries a large buffer; a line
- * longer than that is quarantined once its end is found. */
+/* There is no newline within a batch's size, or within what may be decoded for one: a
+ * long line. Tries a large buffer; a line longer than that is quarantined once its end is
+ * found. */
 static enum made batch_long_line(struct stream *st, bool final)
 {
     struct engine *engine = st->session->root->engine;

@@ -120,7 +120,7 @@ static gpufl_status inspect_scanned(const struct root *root, const char *id,
 
 /* \return true at the end. */
 static bool inspect_second(const struct root *root, struct inspect_look *look,
-                           size_t budget)
+                           int64_t budget)
 {
     struct inspection *seen = &look->seen;
     const struct scan_second_of of = {.sys = root->engine->config.sys,
@@ -128,14 +128,14 @@ static bool inspect_second(const struct root *root, struct inspect_look *look,
                                       .scan = &seen->scan,
                                       .lives = seen->writer == WRITER_LIVE,
                                       .known = seen->second};
-    size_t left = budget;
+    int64_t left = budget;
     bool over = scan_second_some(&look->second, &of, &left);
-    look->compared += budget - left;
+    look->compared += (uint64_t)(budget - left);
     return over;
 }
 
 gpufl_status inspect_end(const struct root *root, const char *id,
-                         struct inspect_look *look, size_t budget)
+                         struct inspect_look *look, int64_t budget)
 {
     struct inspection *seen = &look->seen;
     gpufl_status status = look->scanned ? GPUFL_OK : inspect_scanned(root, id, look);
@@ -170,7 +170,7 @@ gpufl_status inspect_directory(const struct root *root, const char *path,
                                struct inspection *out)
 {
     const char *slash = strrchr(path, '/');
-    size_t budget = most < UINT_MAX ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
+    int64_t budget = most < UINT_MAX ? SECOND_FORM_STEP_BYTES : INT64_MAX;
     struct inspect_look look;
     gpufl_status status = inspect_begin(root, path, live, &look);
     if (status == GPUFL_OK) {

@@ -27,7 +27,8 @@ struct inspect_look {
     struct scanning scanning;
     struct scan_second second; /**< once the scan has ended */
     bool scanned;
-    size_t compared; /**< bytes of compressed files and of what these may be copies of */
+    uint64_t
+        compared; /**< bytes of compressed files and of what these may be copies of */
 };
 
 /** \return true if \p path is a session whose lock nobody holds: its writer is gone. */
@@ -55,7 +56,7 @@ gpufl_status inspect_begin(const struct root *root, const char *path,
  * its compressed files are compared. \return as inspect_directory; GPUFL_BUSY if there is
  * more to be compared: it is called again. */
 gpufl_status inspect_end(const struct root *root, const char *id,
-                         struct inspect_look *look, size_t budget);
+                         struct inspect_look *look, int64_t budget);
 
 /** \return how many names it has listed, and a step's number of them for each step of
  * comparing. */

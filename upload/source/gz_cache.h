@@ -14,7 +14,8 @@
 #define GZ_CACHE_SLOTS 32u
 
 /** So much is decoded in one turn of a stream to reach the place that is to be read:
- * anybody can make a file of any size that is read from any place on. */
+ * anybody can make a file of any size that is read from any place on. It is counted as
+ * gz_work does. */
 #define GZ_CACHE_STEP_BYTES (16u << 20)
 
 /** Files that were compared with a mark and are remembered. */
@@ -38,6 +39,8 @@ struct gz_cache {
     uint64_t clock;
     uint64_t step_bytes; /**< that are decoded in one turn, see gz_cache_turn; 0 = any */
     uint64_t left;       /**< of them */
+    uint64_t ahead_left; /**< … while the place is held */
+    uint64_t spent;      /**< in this turn, also by reads */
     uint64_t now_ms;
     uint32_t owner;     /**< who reads: gz_cache_for */
     const void *reader; /**< … */
@@ -49,11 +52,12 @@ struct gz_cache {
         uint32_t owner; /**< who asked */
         int match;
     } mark[GZ_CACHE_MARKS];
-    unsigned marks;   /**< that were ever noted */
-    uint64_t decoded; /**< bytes so far, also those that were only passed by */
-    bool plain;       /**< the file that was read last is no gzip file */
-    bool cut;         /**< … ends within a member */
-    bool failed;      /**< … could not be read, which may pass */
+    unsigned marks; /**< that were ever noted */
+    uint64_t work;  /**< so far, also for what was only passed by */
+    bool plain;     /**< the file that was read last is no gzip file */
+    bool cut;       /**< … ends within a member */
+    bool failed;    /**< … could not be read, which may pass */
+    bool part;      /**< … goes on behind what one read decodes */
 };
 
 /** Begins a turn, in which at most step_bytes are decoded to reach places. */
@@ -68,15 +72,20 @@ struct gz_cache *gz_cache_for(struct gz_cache *cache, uint32_t owner, const void
  * and the cache is busy, if it has no more. */
 bool gz_cache_spend(struct gz_cache *cache, uint64_t bytes);
 
-/** \return how much of its bytes the turn has used. */
+/** \return what was decoded in this turn. */
 uint64_t gz_cache_spent(const struct gz_cache *cache);
+
+/** From now on, or no longer, the decoder keeps the place that was read last while what
+ * lies behind it is read: both in one turn. Whatever was sent at once is not so far. */
+void gz_cache_hold_place(struct gz_cache *cache, bool holds);
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
- * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken, cut off
- * or goes on for more than 128 KiB without holding anything (*len is what there is
- * before), GPUFL_ERR_IO when it could not be read, which may pass; GPUFL_BUSY, and the
- * cache is busy, when the place was not reached in this turn: the next one goes on.
+ * with *len (0 at or beyond the end; with cache->part, less than there is, but some),
+ * GPUFL_ERR_FORMAT when the file is broken, cut off
+ * or holds next to nothing for its size (*len is what there is before), GPUFL_ERR_IO when
+ * it could not be read, which may pass; GPUFL_BUSY, and the cache is busy, when the place
+ * was not reached in this turn, or it has read enough: the next one goes on.
  */
 GPUFL_MUST gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset,
                                       char *buf, size_t cap, size_t *len);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "upload/http/encode.h"
 #include "upload/source/gz_cache.h"
+#include "upload/source/gz_decoder.h"
 
 #define CHUNK_BYTES 32768u
 #define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
@@ -67,9 +68,9 @@ struct gz_measure gz_file_measure(const struct gz_file *file)
     return (struct gz_measure){.bytes = file->at, .crc = file->crc};
 }
 
-static void gz_file_spend(size_t *budget, size_t bytes)
+static void gz_file_spend(size_t *budget, uint64_t bytes)
 {
-    *budget -= bytes < *budget ? bytes : *budget;
+    *budget -= bytes < *budget ? (size_t)bytes : *budget;
 }
 
 /* \return -1 on failure, 0 at the end. */
@@ -82,7 +83,7 @@ static ssize_t gz_file_read(struct gz_file *file, const struct sys *sys, int fd)
     return n;
 }
 
-/* Decodes a chunk, of which there may be input left. */
+/* Decodes a block at most. */
 static gpufl_status gz_file_decode(struct gz_file *file, size_t *budget)
 {
     unsigned char out[CHUNK_BYTES];
@@ -93,10 +94,11 @@ static gpufl_status gz_file_decode(struct gz_file *file, size_t *budget)
     }
     z->next_out = out;
     z->avail_out = sizeof out;
-    int rc = inflate(z, Z_NO_FLUSH);
+    int rc = inflate(z, Z_BLOCK);
     file->at_end = rc == Z_STREAM_END;
-    gz_file_spend(budget, (had - z->avail_in) + (sizeof out - z->avail_out));
-    return rc == Z_OK || rc == Z_STREAM_END ? GPUFL_BUSY : GPUFL_ERR_FORMAT;
+    gz_file_spend(budget, gz_work(had - z->avail_in, sizeof out - z->avail_out));
+    return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? GPUFL_BUSY
+                                                                 : GPUFL_ERR_FORMAT;
 }
 
 static gpufl_status gz_file_check(struct gz_file *file, const struct sys *sys, int fd,
@@ -128,12 +130,14 @@ static gpufl_status gz_file_compare(struct gz_file *file, int fd, int other,
     char right[CHUNK_BYTES];
     size_t left_len;
     size_t right_len;
+    uint64_t before = file->cache.work;
     gpufl_status status =
         gz_cache_read(&file->cache, fd, file->at, left, sizeof left, &left_len);
     if (status == GPUFL_OK) {
         status =
             gz_cache_read(&file->cache, other, file->at, right, sizeof right, &right_len);
     }
+    gz_file_spend(budget, file->cache.work - before);
     if (status != GPUFL_OK) {
         return status;
     }
@@ -141,7 +145,6 @@ static gpufl_status gz_file_compare(struct gz_file *file, int fd, int other,
         return GPUFL_ERR_FORMAT;
     }
     file->at += left_len;
-    gz_file_spend(budget, 2 * left_len);
     return left_len == sizeof left ? GPUFL_BUSY : GPUFL_OK;
 }
 

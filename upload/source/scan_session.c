@@ -51,7 +51,7 @@ static uint64_t scan_files_of(const struct scan_channel *c)
 }
 
 bool scan_second_some(struct scan_second *second, const struct scan_second_of *of,
-                      size_t *budget)
+                      int64_t *budget)
 {
     struct scan *scan = of->scan;
     for (; scan->layout != SESSION_WINDOWS && second->at < scan->channels; second->at++) {
@@ -80,7 +80,7 @@ gpufl_status scan_session(const struct sys *sys, int root, const char *path,
 {
     struct second_known known[CHANNEL_COUNT] = {{0}};
     struct scan_second second = {0};
-    size_t budget = SIZE_MAX;
+    int64_t budget = INT64_MAX;
     memset(out, 0, sizeof *out);
     int dir = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0) {

@@ -36,6 +36,6 @@ struct scan_second_of {
  * Stops once *budget bytes, which are taken from it, were compared. \return true at the
  * end. */
 bool scan_second_some(struct scan_second *second, const struct scan_second_of *of,
-                      size_t *budget);
+                      int64_t *budget);
 
 #endif

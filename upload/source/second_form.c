@@ -23,7 +23,7 @@
 /* Of all files together, beyond the first chunk of each. */
 #define COMPARE_MAX (128ull << 20)
 /* What a name in the directory costs. */
-#define NAME_COST ((size_t)256)
+#define NAME_COST 256
 
 /* What the comparison with one file has come to. */
 struct second_compared {
@@ -56,9 +56,9 @@ struct second_search {
     struct listing listing;
 };
 
-static void second_spend(size_t *budget, size_t bytes)
+static uint64_t second_work(const struct second_search *s)
 {
-    *budget -= bytes < *budget ? bytes : *budget;
+    return s->own_cache.work + s->of_cache.work;
 }
 
 /* \return the bytes at \p at; -1 if they cannot be read. */
@@ -75,11 +75,13 @@ static ssize_t second_read(struct second_search *s, uint64_t at, char *buf, size
     return status == GPUFL_OK ? (ssize_t)got : -1;
 }
 
-static void second_compare_chunk(struct second_search *s)
+/* \return what it cost. */
+static int64_t second_compare_chunk(struct second_search *s)
 {
     char own[COMPARE_BYTES];
     char of[COMPARE_BYTES];
     struct second_compared *c = &s->c;
+    uint64_t before = second_work(s);
     c->status = gz_cache_read(&s->own_cache, s->gz, c->at, own, sizeof own, &c->len);
     s->failed = s->failed || s->own_cache.failed;
     c->cut = s->own_cache.cut;
@@ -88,24 +90,26 @@ static void second_compare_chunk(struct second_search *s)
               memcmp(own, of, c->len) == 0;
     c->whole_line = c->whole_line || memchr(own, '\n', c->len);
     c->in_line = c->len > 0 ? own[c->len - 1] != '\n' : c->in_line;
+    uint64_t work = second_work(s) - before;
+    uint64_t most = work / 2 > c->len ? work / 2 : c->len; /* of two files */
     if (c->at > 0) {
-        s->compare_left -= c->len < s->compare_left ? c->len : s->compare_left;
+        s->compare_left -= most < s->compare_left ? most : s->compare_left;
     }
     c->at += c->len;
+    return work > 2 * COMPARE_BYTES ? (int64_t)work : 2 * (int64_t)COMPARE_BYTES;
 }
 
 /* Goes on to the end of the compressed file, or to the first difference. \return true
  * once it is there. */
-static bool second_compare(struct second_search *s, size_t *budget)
+static bool second_compare(struct second_search *s, int64_t *budget)
 {
     char byte;
     struct second_compared *c = &s->c;
     while (c->same && c->status == GPUFL_OK && c->len > 0 && s->compare_left > 0) {
-        if (*budget == 0) {
+        if (*budget <= 0) {
             return false;
         }
-        second_compare_chunk(s);
-        second_spend(budget, 2 * (size_t)COMPARE_BYTES);
+        *budget -= second_compare_chunk(s);
     }
     c->same = c->same && (c->status != GPUFL_OK || c->len == 0);
     /* A writer that was killed leaves half a line in both. */
@@ -116,22 +120,22 @@ static bool second_compare(struct second_search *s, size_t *budget)
 
 /* To the last byte: what follows a damaged member counts, too. \return GPUFL_BUSY if
  * there is more. */
-static gpufl_status second_check(struct second_search *s, size_t *budget)
+static gpufl_status second_check(struct second_search *s, int64_t *budget)
 {
-    size_t step = *budget < s->check_left ? *budget : s->check_left;
+    size_t step = *budget < (int64_t)s->check_left ? (size_t)*budget : s->check_left;
     size_t left = step;
     s->check = s->check ? s->check : gz_file_open(GZ_CHECK);
     if (!s->check) {
         return GPUFL_ERR_IO;
     }
     gpufl_status status = gz_file_step(s->check, s->sys, s->gz, -1, &left);
-    second_spend(budget, step - left);
+    *budget -= (int64_t)(step - left);
     s->check_left -= step - left;
     return status == GPUFL_BUSY && s->check_left == 0 ? GPUFL_ERR_FORMAT : status;
 }
 
 /* \return GPUFL_BUSY, or GPUFL_OK with what it is to this file. */
-static gpufl_status second_pair(struct second_search *s, size_t *budget,
+static gpufl_status second_pair(struct second_search *s, int64_t *budget,
                                 enum second_form *form)
 {
     const struct second_compared *c = &s->c;
@@ -191,7 +195,7 @@ static void second_pair_begin(struct second_search *s, int dir, const char *file
 /* Opens the next file that it may be the beginning of. \return GPUFL_OK; GPUFL_BUSY;
  * GPUFL_ERR_NOT_FOUND if there is no other. */
 static gpufl_status second_next(struct second_search *s, const struct second_place *place,
-                                size_t *budget)
+                                int64_t *budget)
 {
     while (s->of < 0) {
         const struct dirent64 *entry = *budget > 0 ? listing_next(&s->listing) : NULL;
@@ -199,7 +203,7 @@ static gpufl_status second_next(struct second_search *s, const struct second_pla
             return *budget > 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_BUSY;
         }
         struct layout_name name = layout_parse(entry->d_name);
-        second_spend(budget, NAME_COST);
+        *budget -= NAME_COST;
         if ((name.kind == LAYOUT_NUMBERED || (name.kind == LAYOUT_ACTIVE && !name.gz)) &&
             strcmp(name.channel, place->channel) == 0) {
             second_pair_begin(s, place->dir, entry->d_name, &name);
@@ -210,7 +214,7 @@ static gpufl_status second_next(struct second_search *s, const struct second_pla
 
 /* Compares it with all other files of the channel, until it is a copy of one. */
 static gpufl_status second_go_on(struct second_search *s,
-                                 const struct second_place *place, size_t *budget)
+                                 const struct second_place *place, int64_t *budget)
 {
     while (s->form < SECOND_FORM_COPY_ACTIVE) {
         enum second_form form;
@@ -344,7 +348,7 @@ void second_form_stop(struct second_search *s)
 }
 
 gpufl_status second_form_step(const struct second_place *place,
-                              struct second_search **search, size_t *budget,
+                              struct second_search **search, int64_t *budget,
                               enum second_form *form)
 {
     if (!*search) {

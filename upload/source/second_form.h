@@ -4,7 +4,6 @@
 #ifndef GPUFL_UPLOAD_SOURCE_SECOND_FORM_H
 #define GPUFL_UPLOAD_SOURCE_SECOND_FORM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gpufl/status.h>
@@ -12,7 +11,7 @@
 #include "base/sys.h"
 
 /** So much is compared in one step, which takes about as long as listing 1,024 names. */
-#define SECOND_FORM_STEP_BYTES ((size_t)256 << 10)
+#define SECOND_FORM_STEP_BYTES (256 << 10)
 
 /** What `<channel>.log.gz` is, beside `<channel>.log` or instead of it. The greatest one
  * counts: the channel has several files that it may begin. */
@@ -44,11 +43,12 @@ struct second_place {
 struct second_search;
 
 /** Compares `<channel>.log.gz` with `<channel>.log` and the sealed files of the channel,
- * until *budget bytes, which are taken from it, were compared. *search is NULL at first,
+ * until *budget bytes, which are taken from it, were compared: it may end below 0, as a
+ * piece may cost more than it holds (gz_work). *search is NULL at first,
  * and stays the caller's while there is more. An error is never known.
  * \return GPUFL_OK with *form, then *search is NULL; GPUFL_BUSY if there is more. */
 GPUFL_MUST gpufl_status second_form_step(const struct second_place *place,
-                                         struct second_search **search, size_t *budget,
+                                         struct second_search **search, int64_t *budget,
                                          enum second_form *form);
 
 /** Gives up a search; NULL = none. */

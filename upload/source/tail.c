@@ -27,7 +27,8 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     struct tail_where in;
     struct second_known none = {0};
     struct second_search *search = NULL;
-    size_t budget = w->second ? SECOND_FORM_STEP_BYTES : SIZE_MAX;
+    int64_t budget = w->second ? SECOND_FORM_STEP_BYTES : INT64_MAX;
+    const int64_t before = budget;
     enum second_form form = SECOND_FORM_UNREADABLE;
     if (w->known && file_known_same(w->known, &found)) {
         return 0;
@@ -48,6 +49,9 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     gpufl_status status = second_form_step(&place, &search, &budget, &form);
     second_form_stop(search);
     close(dir);
+    if (w->cache) {
+        (void)gz_cache_spend(w->cache, (uint64_t)(before - budget));
+    }
     return status == GPUFL_BUSY || form == SECOND_FORM_UNREADABLE ? EIO
            : form == SECOND_FORM_OTHER                            ? 0
                                                                   : ENOENT;
@@ -232,7 +236,8 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
         status = GPUFL_OK;
     }
     gz_cache_close(&once);
-    out->at_end = !newline && out->len < cap;
+    out->part = cache->part;
+    out->at_end = !newline && !out->part && out->len < cap;
     out->size = w->offset + out->len;
     return status;
 }

@@ -80,12 +80,12 @@ enum file_match tail_where_match(const struct sys *sys, const struct tail_where 
     if (w->offset < w->mark_at) {
         status =
             gz_cache_read(gz, fd, from < w->offset ? from : w->offset, &none, 0, &len);
-        gz->holds_place = status == GPUFL_OK;
+        gz_cache_hold_place(gz, status == GPUFL_OK);
     }
     enum file_match match = status == GPUFL_BUSY
                                 ? FILE_LATER
                                 : file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
-    gz->holds_place = false;
+    gz_cache_hold_place(gz, false);
     gz_cache_close(&once);
     return match;
 }

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch ends with a line, so the next read begins a little before the end of the last
+ * one: the state of zlib is kept as it was where the last read began. */
+#include "upload/source/gz_decoder.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+
+#define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
+#define CHUNK_BYTES 16384u
+/* Measured: a block of 11 bytes that holds nothing takes as long as 220 bytes of lines,
+ * which is 19 for each of its own. Large ones hold something. */
+#define WORK_FOR_EACH_IN 32u
+#define WORK_OF_BLOCK    1024u
+
+/* The decoder at a place of its file. */
+struct gz_point {
+    z_stream z;
+    uint64_t in;   /* the next byte of the file */
+    uint64_t out;  /* the next byte of what it holds */
+    uint64_t idle; /* work that what it held does not account for */
+    uint64_t work; /* from the begin of the file to there */
+    bool between;  /* no member has begun, or one has ended */
+};
+
+struct gz_decoder {
+    int fd;
+    bool failed; /* a read of it did, in this piece */
+    bool has_back;
+    unsigned now;             /* which of the two is in use; zlib forbids moving them */
+    struct gz_point point[2]; /* the other is where the last read began */
+};
+
+static void gz_drop_back(struct gz_decoder *d)
+{
+    if (d->has_back) {
+        inflateEnd(&d->point[!d->now].z);
+        d->has_back = false;
+    }
+}
+
+void gz_decoder_close(struct gz_decoder *d)
+{
+    if (d) {
+        gz_drop_back(d);
+        inflateEnd(&d->point[d->now].z);
+        if (d->fd >= 0) {
+            close(d->fd);
+        }
+        free(d);
+    }
+}
+
+struct gz_decoder *gz_decoder_open(int fd)
+{
+    struct gz_decoder *d = calloc(1, sizeof *d);
+    if (!d || inflateInit2(&d->point[0].z, GZIP_WINDOW) != Z_OK) {
+        free(d);
+        return NULL;
+    }
+    d->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    d->point[0].between = true;
+    if (d->fd < 0) {
+        gz_decoder_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+static bool gz_is_magic(const unsigned char magic[2])
+{
+    return magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+static bool gz_member_begins_at(const struct gz_decoder *d, uint64_t at, bool *failed)
+{
+    unsigned char magic[2];
+    ssize_t n = file_pread_full(&sys_real, d->fd, magic, 2, (off_t)at);
+    *failed = *failed || n < 0;
+    return n == 2 && gz_is_magic(magic);
+}
+
+bool gz_decoder_begins(const struct gz_decoder *d, bool *failed)
+{
+    *failed = false;
+    return gz_member_begins_at(d, 0, failed);
+}
+
+ssize_t gz_decoder_plain(const struct gz_decoder *d, uint64_t offset, char *buf,
+                         size_t cap)
+{
+    return file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
+}
+
+uint64_t gz_decoder_at(const struct gz_decoder *d)
+{
+    return d->point[d->now].out;
+}
+
+uint64_t gz_decoder_way(const struct gz_decoder *d)
+{
+    return d->point[d->now].work;
+}
+
+static bool gz_member_begins(struct gz_decoder *d, const struct gz_point *p)
+{
+    return p->z.avail_in >= 2 ? gz_is_magic(p->z.next_in)
+                              : gz_member_begins_at(d, p->in - p->z.avail_in, &d->failed);
+}
+
+bool gz_decoder_back(struct gz_decoder *d, uint64_t offset)
+{
+    if (d->point[d->now].out <= offset) {
+        return true;
+    }
+    if (d->has_back && d->point[!d->now].out <= offset) {
+        inflateEnd(&d->point[d->now].z);
+        d->now = !d->now;
+        d->has_back = false;
+        return true;
+    }
+    struct gz_point *p = &d->point[d->now];
+    p->in = p->out = p->idle = p->work = 0;
+    p->between = true;
+    return inflateReset(&p->z) == Z_OK;
+}
+
+void gz_decoder_keep(struct gz_decoder *d)
+{
+    struct gz_point *from = &d->point[d->now];
+    struct gz_point *to = &d->point[!d->now];
+    gz_drop_back(d);
+    *to = (struct gz_point){.in = from->in,
+                            .out = from->out,
+                            .idle = from->idle,
+                            .work = from->work,
+                            .between = from->between};
+    d->has_back = inflateCopy(&to->z, &from->z) == Z_OK;
+}
+
+/* Reads some input, unless there is some. \return -1 on failure, 0 at the end. */
+static ssize_t gz_fill(struct gz_decoder *d, struct gz_point *p, unsigned char *in)
+{
+    if (p->z.avail_in > 0) {
+        return 1;
+    }
+    ssize_t n = file_pread_full(&sys_real, d->fd, in, CHUNK_BYTES, (off_t)p->in);
+    d->failed = d->failed || n < 0;
+    p->in += n > 0 ? (uint64_t)n : 0;
+    p->z.next_in = in;
+    p->z.avail_in = n > 0 ? (uInt)n : 0;
+    return n;
+}
+
+uint64_t gz_work(size_t in, size_t out)
+{
+    uint64_t tables = WORK_FOR_EACH_IN * (uint64_t)in;
+    return (in > out ? in : out) + (tables < WORK_OF_BLOCK ? tables : WORK_OF_BLOCK);
+}
+
+/* Decodes some of the input, at most to the end of a block. */
+static int gz_inflate(struct gz_point *p)
+{
+    uInt in = p->z.avail_in;
+    uInt room = p->z.avail_out;
+    int rc = inflate(&p->z, Z_BLOCK);
+    uint64_t paid = GZ_DECODER_FOR_EACH_BYTE * (uint64_t)(room - p->z.avail_out);
+    uint64_t work = gz_work(in - p->z.avail_in, room - p->z.avail_out);
+    p->work += work;
+    p->idle += work;
+    p->idle -= paid < p->idle ? paid : p->idle;
+    p->between = rc == Z_STREAM_END;
+    return rc;
+}
+
+gpufl_status gz_decoder_read(struct gz_decoder *d, char *buf, size_t cap, uint64_t limit,
+                             struct gz_piece *piece)
+{
+    unsigned char in[CHUNK_BYTES];
+    struct gz_point *p = &d->point[d->now];
+    uint64_t before = p->work;
+    gpufl_status status = GPUFL_OK;
+    ssize_t n = 1;
+    bool over = false;
+    d->failed = false;
+    p->z.next_out = (unsigned char *)buf;
+    p->z.avail_out = (uInt)cap;
+    while (p->z.avail_out > 0 && p->idle <= GZ_DECODER_IDLE_MAX &&
+           p->work - before < limit && (n = gz_fill(d, p, in)) > 0) {
+        if (p->between && (!gz_member_begins(d, p) || inflateReset(&p->z) != Z_OK)) {
+            over = true;
+            break;
+        }
+        int rc = gz_inflate(p);
+        if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
+            status = GPUFL_ERR_FORMAT; /* what was decoded cannot be believed */
+            break;
+        }
+    }
+    p->in -= p->z.avail_in;
+    p->z.avail_in = 0;
+    size_t got = cap - p->z.avail_out;
+    p->out += got;
+    *piece = (struct gz_piece){.len = status == GPUFL_OK && !d->failed ? got : 0,
+                               .work = p->work - before,
+                               .cut = n == 0 && !p->between,
+                               .failed = d->failed};
+    if (d->failed) { /* also if that was where another member may begin */
+        return GPUFL_ERR_IO;
+    }
+    if (status != GPUFL_OK || piece->cut || p->idle > GZ_DECODER_IDLE_MAX) {
+        return GPUFL_ERR_FORMAT;
+    }
+    piece->part = !over && n > 0 && got < cap;
+    return GPUFL_OK;
+}
