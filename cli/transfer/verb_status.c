@@ -300,7 +300,7 @@ static void show_holder(struct status *s)
 static void show_quarantine(struct status *s)
 {
     struct quarantined range;
-    s->end.quarantined = s->journal.quarantines > 0;
+    s->end.quarantined = s->journal.quarantine.count > 0;
     s->end.all_sent = s->end.all_sent && !s->end.quarantined;
     s->view->quarantine(&s->out);
     for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {

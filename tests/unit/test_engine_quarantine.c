@@ -37,7 +37,7 @@ static unsigned listed_ranges(const struct rig *rig)
     while (quarantine_in_journal(&journal, count, &range)) {
         count++;
     }
-    assert_int_equal(count, journal.quarantines);
+    assert_int_equal(count, journal.quarantine.count);
     journal_read_fini(&journal);
     close(root);
     return count;

@@ -143,7 +143,7 @@ static void streams_sessions_and_quarantine_are_told(void **state)
         assert_int_equal(first->record.refused_lines, row[i].refused);
         assert_false(first->offered);
         assert_true(journal.stream[1].offered);
-        assert_int_equal(journal.quarantines, row[i].quarantines);
+        assert_int_equal(journal.quarantine.count, row[i].quarantines);
         assert_non_null(journal_read_done(&journal, "session3"));
         assert_null(journal_read_done(&journal, "session0"));
         assert_false(journal.damaged);
@@ -159,7 +159,7 @@ static void of_another_backend_nothing_is_told_yet(void **state)
     char *root = write_and_read(append_another_backend, &journal);
     assert_int_equal(journal.stream[0].record.lines, 0);
     assert_int_equal(journal.stream[0].record.offset, 0);
-    assert_int_equal(journal.quarantines, 0);
+    assert_int_equal(journal.quarantine.count, 0);
     assert_false(journal.stream[1].offered);
     assert_null(journal_read_done(&journal, "session3"));
     journal_read_fini(&journal);

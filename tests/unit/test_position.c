@@ -11,6 +11,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/position.h"
 #include "upload/core/stream.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
 
@@ -100,8 +101,10 @@ static void a_stream_is_restored_as_the_journal_has_it(void **state)
     (void)state;
     static const uint8_t marks[] = {0,         MARK_KEEP,  MARK_GAP, MARK_KEEP | MARK_GAP,
                                     MARK_LOST, MARK_ENDED, 15};
+    static struct root root;
+    struct session session = {.root = &root};
     for (size_t i = 0; i < sizeof marks; i++) {
-        struct stream st = {0};
+        struct stream st = {.session = &session};
         struct record_stream record = {.stream = 3,
                                        .kind = STREAM_BATCHED,
                                        .file = 4,
@@ -130,8 +133,10 @@ static void a_stream_is_restored_as_the_journal_has_it(void **state)
         assert_int_equal(st.refused_lines, 8);
         assert_int_equal(st.head, 9);
         assert_int_equal(st.layout, 2);
+        assert_ptr_equal(stream_numbered(&root, 3), &st);
+        stream_set_number(&st, 0);
     }
-    struct stream st = {0};
+    struct stream st = {.session = &session};
     position_restore(&st, &(struct record_stream){.file = 0});
     assert_int_equal(st.file, 1); /* as earlier versions wrote it */
     assert_int_equal(st.journal_file, 1);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "upload/core/frames.h"
+#include "upload/core/stream_numbers.h"
 
 static void offer_put(struct offer *offer, struct offer **link)
 {
@@ -85,10 +86,10 @@ bool offer_journal_stream(struct stream *st)
     if (st->id) {
         return true;
     }
-    st->id = root->last_stream_id + 1;
+    stream_set_number(st, root->last_stream_id + 1);
     struct record_stream record = stream_record(st);
     if (!record_append_stream(root->journal, &record)) {
-        st->id = 0;
+        stream_set_number(st, 0);
         return false;
     }
     root->last_stream_id = st->id;

@@ -3,8 +3,10 @@
 #include "upload/core/position.h"
 
 #include "base/log.h"
+#include "upload/core/ranges.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/journal/record_apply.h"
 
 void position_apply(struct stream *st, const struct record_settled *settled)
@@ -214,7 +216,7 @@ static void position_unlist(const struct stream *st,
     struct record_released released = {
         .stream = range->stream, .file = range->file, .begin = range->begin};
     struct record_quarantine taken;
-    (void)registry_release(st->session->root, &released, &taken);
+    (void)ranges_release(st->session->root, &released, &taken);
 }
 
 bool position_quarantine(struct stream *st, const struct record_quarantine *record)
@@ -239,7 +241,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
     }
     listed.stream = st->id;
     listed.owner = room_owner_of(session);
-    if (!registry_quarantine(session->root, &listed)) {
+    if (!ranges_add(session->root, &listed)) {
         return false;
     }
     if (!position_advance(st, &settled)) {
@@ -266,7 +268,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
 void position_release(struct stream *st, const struct record_released *record)
 {
     struct record_quarantine range;
-    if (registry_release(st->session->root, record, &range)) {
+    if (ranges_release(st->session->root, record, &range)) {
         record_apply_released(record, &range, &st->lines, &st->refused_lines);
         st->session->quarantined -= st->session->quarantined > 0;
     }
@@ -275,14 +277,11 @@ void position_release(struct stream *st, const struct record_released *record)
 /* Whose it is could not be told while the journal was read. */
 static bool position_range_is_settled(void *arg, struct record_quarantine *range)
 {
-    struct root *root = arg;
-    struct shares *shares = &root->engine->ranges;
-    const struct stream *st = session_stream_numbered(root, range->stream);
+    const struct root *root = arg;
+    const struct stream *st = stream_numbered(root, range->stream);
     bool settled = st && record_range_is_settled(range, st->file, st->offset);
     if (settled) {
-        shares_remove(shares, range->owner, 1);
-        range->owner = room_owner_of(st->session);
-        shares_add(shares, range->owner, 1);
+        ranges_charge(root, range, room_owner_of(st->session));
     } else if (st) {
         st->session->quarantined--;
     }
@@ -291,7 +290,7 @@ static bool position_range_is_settled(void *arg, struct record_quarantine *range
 
 void position_unlist_unsettled(struct root *root)
 {
-    registry_keep_ranges(root, position_range_is_settled, root);
+    ranges_keep(root, position_range_is_settled, root);
 }
 
 /* Numbers of batches and files only rise. */
@@ -304,7 +303,7 @@ bool position_is_behind(const struct stream *a, const struct stream *b)
 
 void position_restore(struct stream *st, const struct record_stream *record)
 {
-    st->id = record->stream;
+    stream_set_number(st, record->stream);
     st->kind = record->kind;
     st->file = st->journal_file = record->file ? record->file : 1;
     st->offset = record->offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watched root and the tables in it: channels, sessions, quarantined ranges. */
+/* A watched root and the tables in it: channels, sessions, streams, ranges. */
 #ifndef GPUFL_UPLOAD_CORE_REGISTRY_H
 #define GPUFL_UPLOAD_CORE_REGISTRY_H
 
@@ -15,6 +15,7 @@
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
 #include "upload/journal/origin_history.h"
+#include "upload/journal/range_list.h"
 #include "upload/journal/record_passed.h"
 #include "upload/journal/state_dir.h"
 #include "upload/source/scan.h"
@@ -24,6 +25,17 @@ struct other_roots;
 struct room_wait;
 struct run_dir;
 struct session;
+struct stream;
+
+#define STREAM_NUMBERS_AT_FIRST 64u
+
+/** Streams by their numbers; all zero when there are none. */
+struct stream_numbers {
+    struct stream **bucket;
+    unsigned buckets; /**< a power of two, or 0: then all are in `single` */
+    unsigned count;
+    struct stream *single;
+};
 
 /** A watched root. */
 struct root {
@@ -64,9 +76,8 @@ struct root {
     struct path_table by_path; /**< of these */
     struct parked parked;      /**< sessions that need no attention */
     uint32_t last_stream_id;
-    struct record_quarantine *quarantine;
-    size_t quarantines;
-    size_t quarantine_cap;
+    struct stream_numbers numbers; /**< see core/stream_numbers.h */
+    struct range_list quarantine;
     struct record_passed *passed; /**< see core/passed.h */
     size_t passes;
     size_t passes_cap;
@@ -117,26 +128,6 @@ int registry_channel(struct root *root, const char *channel);
 
 /** \return true if the channel is one of those that are sent from the root. */
 bool registry_follows(const struct root *root, const char *channel);
-
-/** Adds a range to the quarantine list. \return false without memory. */
-bool registry_list_quarantine(struct root *root, const struct record_quarantine *record);
-
-/** Appends a range to the journal and adds it to the quarantine list. \return false
- * without memory, or if the journal cannot be written now. */
-bool registry_quarantine(struct root *root, const struct record_quarantine *record);
-
-/** Removes a range from the quarantine list and copies it to \p out. \return false if it
- * is not listed. */
-bool registry_release(struct root *root, const struct record_released *record,
-                      struct record_quarantine *out);
-
-/** Keeps the ranges that \p keeps says yes to; NULL = none. */
-void registry_keep_ranges(struct root *root,
-                          bool (*keeps)(void *arg, struct record_quarantine *range),
-                          void *arg);
-
-/** \return true if a range in that file of the stream is quarantined. */
-bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file);
 
 /** Appends to the journal for how long the session at \p path has been away; one that is
  * broken gets it when it is rewritten. */

@@ -184,30 +184,6 @@ bool room_for_range(struct stream *st)
     return fits;
 }
 
-struct room_parked {
-    struct packed_stream stream[SCAN_CHANNELS_MAX];
-    unsigned streams;
-};
-
-static bool room_range_is_anothers(void *arg, struct record_quarantine *range)
-{
-    const struct room_parked *parked = arg;
-    bool own = false;
-    for (unsigned i = 0; i < parked->streams; i++) {
-        own = own || parked->stream[i].id == range->stream;
-    }
-    return !own;
-}
-
-void room_forget_ranges(struct root *root, const struct parked_session *session)
-{
-    struct room_parked parked = {.streams = session->streams};
-    if (root->quarantines && !session->held) {
-        parked_streams(session, parked.stream);
-        registry_keep_ranges(root, room_range_is_anothers, &parked);
-    }
-}
-
 static bool room_holds_range(const struct session *session)
 {
     bool hold = false;

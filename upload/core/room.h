@@ -53,9 +53,6 @@ bool room_for_range(struct stream *stream);
 /** Once ranges have left quarantine: looks again at those that are held and have room. */
 void room_ranges_go_on(struct engine *engine);
 
-/** Lets the ranges of a parked session go, of which nothing is known any more. */
-void room_forget_ranges(struct root *root, const struct parked_session *session);
-
 /** Frees what is kept of the root. */
 void room_close(struct root *root);
 

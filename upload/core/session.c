@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "upload/owners/owners.h"
-#include "upload/source/salvage_readings.h"
 
 #define LATER_MIN_MS 20u
 
@@ -75,25 +74,6 @@ void session_charge(struct session *session, uint32_t owner, uint64_t bytes)
     session->charged_to = owner;
     session->charged_bytes = (uint32_t)bytes;
     shares_add(shares, owner, bytes);
-}
-
-void session_drop(struct session *session)
-{
-    path_table_remove(&session->root->by_path, &session->node);
-    shares_remove(&session->root->engine->shares, session->charged_to,
-                  session->charged_bytes);
-    *session->link = session->next;
-    if (session->next) {
-        session->next->link = session->link;
-    }
-    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
-        free(session->stream[i]);
-    }
-    salvage_readings_free(session->readings);
-    free(session->proof);
-    free(session->parting);
-    free(session->claim);
-    free(session);
 }
 
 void session_mark(struct session *session)

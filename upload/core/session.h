@@ -168,9 +168,6 @@ struct session *session_find(const struct root *root, const char *path);
 /** \return the session at \p path, created if need be; NULL without memory. */
 struct session *session_make(struct root *root, const char *path);
 
-/** Frees a session that nothing refers to any more: see session_idle. */
-void session_drop(struct session *session);
-
 /** Counts it as \p bytes of the share of \p owner, instead of what was counted before. */
 void session_charge(struct session *session, uint32_t owner, uint64_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks the streams of a session. */
+/* Makes and walks the streams of a session. */
 #include "upload/core/session_streams.h"
 
 #include <stdlib.h>
@@ -7,6 +7,9 @@
 
 #include "schema/layout.h"
 #include "upload/core/passed.h"
+#include "upload/core/ranges.h"
+#include "upload/core/stream_numbers.h"
+#include "upload/source/salvage_readings.h"
 
 void session_charge_streams(struct session *session)
 {
@@ -15,6 +18,29 @@ void session_charge_streams(struct session *session)
         bytes += session->stream[i] ? sizeof *session->stream[i] : 0;
     }
     session_charge(session, session->charged_to, bytes);
+}
+
+void session_drop(struct session *session)
+{
+    path_table_remove(&session->root->by_path, &session->node);
+    shares_remove(&session->root->engine->shares, session->charged_to,
+                  session->charged_bytes);
+    *session->link = session->next;
+    if (session->next) {
+        session->next->link = session->link;
+    }
+    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+        struct stream *st = session->stream[i];
+        if (st) {
+            stream_set_number(st, 0);
+        }
+        free(st);
+    }
+    salvage_readings_free(session->readings);
+    free(session->proof);
+    free(session->parting);
+    free(session->claim);
+    free(session);
 }
 
 struct stream *session_stream(struct session *session, const char *channel)
@@ -49,37 +75,12 @@ struct stream *session_stream(struct session *session, const char *channel)
     return st;
 }
 
-static struct stream *session_find_number(const struct session *session, uint32_t id)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id == id) {
-            return session->stream[i];
-        }
-    }
-    return NULL;
-}
-
-struct stream *session_stream_numbered(const struct root *root, uint32_t id)
-{
-    struct stream *found = NULL;
-    for (const struct session *s = root->sessions; s && !found; s = s->next) {
-        found = session_find_number(s, id);
-    }
-    return found;
-}
-
-static bool session_range_is_anothers(void *session, struct record_quarantine *range)
-{
-    return !session_find_number(session, range->stream);
-}
-
 void session_unlist_ranges(struct session *session)
 {
-    struct root *root = session->root;
-    registry_keep_ranges(root, session_range_is_anothers, session);
     session->quarantined = 0;
     for (unsigned i = 0; i < session->streams; i++) {
-        passed_forget(root, session->stream[i]->id);
+        ranges_forget(session->root, session->stream[i]->id);
+        passed_forget(session->root, session->stream[i]->id);
     }
 }
 

@@ -9,15 +9,15 @@
 
 #include "upload/core/stream.h"
 
+/** Frees a session that nothing refers to any more: see session_idle. */
+void session_drop(struct session *session);
+
 /** Counts the streams that it has now in the share of its owner. */
 void session_charge_streams(struct session *session);
 
 /** \return the stream of \p channel, created if need be; NULL without memory, or if the
  * root has too many channels. */
 struct stream *session_stream(struct session *session, const char *channel);
-
-/** \return the stream of \p root that has number \p id in the journal, or NULL. */
-struct stream *session_stream_numbered(const struct root *root, uint32_t id);
 
 /** Takes all ranges of the session out of quarantine. */
 void session_unlist_ranges(struct session *session);

@@ -64,7 +64,8 @@ enum stream_took {
 
 /** Files of one channel of one session, read in order. */
 struct stream {
-    struct queue_node node; /**< in the ready queue */
+    struct queue_node node;       /**< in the ready queue */
+    struct stream *next_numbered; /**< see core/stream_numbers.h */
     struct session *session;
     struct offer *offer;          /**< the current one, or NULL */
     uint64_t due_ms;              /**< not before this */

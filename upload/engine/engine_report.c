@@ -355,7 +355,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         report_root_away(root, out);
-        out->ranges_quarantined += root->quarantines;
+        out->ranges_quarantined += root->quarantine.count;
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
         out->sessions_done += root->parked.complete;

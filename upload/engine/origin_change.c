@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/origin_identity.h"
 #include "upload/lifecycle/end_parting.h"
@@ -173,7 +174,7 @@ static void change_begin_stream(const struct root *root, struct stream *st, bool
  * files that were given up are sent if they are there. */
 static void change_begin(struct root *root, bool same_url)
 {
-    registry_keep_ranges(root, NULL, NULL);
+    ranges_clear(root);
     root->passes = 0;
     parking_open_all(root);
     for (struct session *s = root->sessions; s; s = s->next) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/engine/progress_trouble.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/published/progress_file.h"
@@ -251,7 +252,7 @@ static void progress_import_line(void *arg, const struct progress_line *line)
         position_begin_at(st, line->file, line->offset, st->head);
         st->sequence = line->sequence;
         if (!st->id) {
-            st->id = ++root->last_stream_id;
+            stream_set_number(st, ++root->last_stream_id);
         }
         if (st->offer) {
             offer_return(root->engine, st->offer);

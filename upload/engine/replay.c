@@ -2,75 +2,30 @@
 /* Turns records into sessions, streams and offers, and writes these as records. */
 #include "upload/engine/replay.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "upload/core/claims.h"
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/engine/origin_change.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
 
-struct replay {
-    struct root *root;
-    struct stream **stream; /* by number */
-    size_t cap;
-};
+/* One in turn is less: this one was not written by an uploader. */
+#define STREAM_NUMBER_MAX (1u << 28)
 
-struct replay *replay_open(struct root *root)
-{
-    struct replay *replay = calloc(1, sizeof *replay);
-    if (replay) {
-        replay->root = root;
-    }
-    return replay;
-}
-
-void replay_close(struct replay *replay)
-{
-    if (replay) {
-        free(replay->stream);
-        free(replay);
-    }
-}
-
-static struct stream *replay_known(const struct replay *replay, uint32_t id)
-{
-    return id < replay->cap ? replay->stream[id] : NULL;
-}
-
-static bool replay_reserve(struct replay *replay, uint32_t id)
-{
-    if (id < replay->cap) {
-        return true;
-    }
-    size_t cap = replay->cap ? replay->cap : 64;
-    while (cap <= id && cap < (1u << 28)) {
-        cap *= 2;
-    }
-    struct stream **more = cap > id ? realloc(replay->stream, cap * sizeof *more) : NULL;
-    if (!more) {
-        return false;
-    }
-    memset(more + replay->cap, 0, (cap - replay->cap) * sizeof *more);
-    replay->stream = more;
-    replay->cap = cap;
-    return true;
-}
-
-static void replay_stream(struct replay *replay, const struct journal_record *raw)
+static void replay_stream(struct root *root, const struct journal_record *raw)
 {
     struct record_stream record;
-    if (!record_parse_stream(raw, &record) || !replay_reserve(replay, record.stream)) {
+    if (!record_parse_stream(raw, &record) || record.stream > STREAM_NUMBER_MAX) {
         return;
     }
-    struct parked_session *before = parked_find(&replay->root->parked, record.path);
+    struct parked_session *before = parked_find(&root->parked, record.path);
     if (before) {
-        parking_open(replay->root, before); /* it grew, or came back */
+        parking_open(root, before); /* it grew, or came back */
     }
-    struct session *session = session_make(replay->root, record.path);
+    struct session *session = session_make(root, record.path);
     if (session && before) {
         session->presence = SESSION_UNSEEN;
     }
@@ -79,69 +34,68 @@ static void replay_stream(struct replay *replay, const struct journal_record *ra
         return; /* more channels than are followed at once */
     }
     position_restore(st, &record);
-    replay->stream[record.stream] = st;
-    if (record.stream > replay->root->last_stream_id) {
-        replay->root->last_stream_id = record.stream;
+    if (record.stream > root->last_stream_id) {
+        root->last_stream_id = record.stream;
     }
 }
 
-static void replay_settled(struct replay *replay, const struct journal_record *raw)
+static void replay_settled(struct root *root, const struct journal_record *raw)
 {
     struct record_settled record;
     struct stream *st;
     if (!record_parse_settled(raw, &record) ||
-        !(st = replay_known(replay, record.stream))) {
+        !(st = stream_numbered(root, record.stream))) {
         return;
     }
     position_apply(st, &record);
     st->journal_file = record.file;
     if (st->offer) {
-        offer_return(replay->root->engine, st->offer);
+        offer_return(root->engine, st->offer);
     }
 }
 
-static void replay_sealed(struct replay *replay, const struct journal_record *raw)
+static void replay_sealed(struct root *root, const struct journal_record *raw)
 {
     struct record_sealed record;
     struct stream *st =
-        record_parse_sealed(raw, &record) ? replay_known(replay, record.stream) : NULL;
+        record_parse_sealed(raw, &record) ? stream_numbered(root, record.stream) : NULL;
     if (st) {
         st->sealed = record;
     }
 }
 
-static void replay_quarantine(struct replay *replay, const struct journal_record *raw)
+static void replay_quarantine(struct root *root, const struct journal_record *raw)
 {
     struct record_quarantine record;
     struct stream *st;
     if (!record_parse_quarantine(raw, &record) ||
-        !(st = replay_known(replay, record.stream))) {
+        !(st = stream_numbered(root, record.stream))) {
         return;
     }
-    if (registry_list_quarantine(replay->root, &record)) {
+    if (ranges_restore(root, &record)) {
         st->session->quarantined++;
     }
 }
 
-static void replay_attempt(struct replay *replay, const struct journal_record *raw)
+static void replay_attempt(struct root *root, const struct journal_record *raw)
 {
     struct record_attempt record;
     struct stream *st =
-        record_parse_attempt(raw, &record) ? replay_known(replay, record.stream) : NULL;
+        record_parse_attempt(raw, &record) ? stream_numbered(root, record.stream) : NULL;
     if (st && st->offer && st->offer->record.sequence == record.sequence) {
         st->offer->record.sent = record.sent;
         st->offer->maybe_stored = record.sent != OFFER_NOT_SENT;
     }
 }
 
-static void replay_away(const struct replay *replay, const struct journal_record *raw)
+static void replay_away(struct root *root, const struct journal_record *raw)
 {
     struct record_away record;
     if (!record_parse_away(raw, &record)) {
         return;
     }
-    struct session *session = session_find(replay->root, record.path);
-    struct parked_session *parked = parked_find(&replay->root->parked, record.path);
+    struct session *session = session_find(root, record.path);
+    struct parked_session *parked = parked_find(&root->parked, record.path);
     struct absence absence = {record.days < UINT16_MAX ? (uint16_t)record.days
                                                        : UINT16_MAX,
                               (uint16_t)record.last};
@@ -152,50 +106,39 @@ static void replay_away(const struct replay *replay, const struct journal_record
     }
 }
 
-static void replay_origin(struct replay *replay, const struct journal_record *raw)
+static void replay_origin(struct root *root, const struct journal_record *raw)
 {
     struct record_origin record;
     if (!record_parse_origin(raw, &record)) {
         return;
     }
-    origin_change_replay(replay->root, &record);
-    /* Complete sessions are open again: the records that follow know their numbers. */
-    for (struct session *s = replay->root->sessions; s; s = s->next) {
-        for (unsigned i = 0; i < s->streams; i++) {
-            uint32_t id = s->stream[i]->id;
-            if (id && replay_reserve(replay, id)) {
-                replay->stream[id] = s->stream[i];
-            }
-        }
-    }
+    origin_change_replay(root, &record);
 }
 
-static void replay_reached(const struct replay *replay, const struct journal_record *raw)
+static void replay_reached(struct root *root, const struct journal_record *raw)
 {
     struct record_reached record;
     struct stream *st =
-        record_parse_reached(raw, &record) ? replay_known(replay, record.stream) : NULL;
+        record_parse_reached(raw, &record) ? stream_numbered(root, record.stream) : NULL;
     if (st) {
         st->reached_file = record.file;
         st->reached_offset = record.offset;
     }
 }
 
-static void replay_directory(const struct replay *replay,
-                             const struct journal_record *raw)
+static void replay_directory(struct root *root, const struct journal_record *raw)
 {
     struct record_directory record;
     if (record_parse_directory(raw, &record)) {
-        moved_replay(replay->root, &record);
+        moved_replay(root, &record);
     }
 }
 
-static void replay_resolved(struct replay *replay, const struct journal_record *raw)
+static void replay_resolved(struct root *root, const struct journal_record *raw)
 {
     struct record_resolved record;
-    struct session *session = record_parse_resolved(raw, &record)
-                                  ? session_make(replay->root, record.path)
-                                  : NULL;
+    struct session *session =
+        record_parse_resolved(raw, &record) ? session_make(root, record.path) : NULL;
     if (session) {
         session->unread_given_up = record.unread;
         session->no_manifest = record.no_manifest;
@@ -204,26 +147,22 @@ static void replay_resolved(struct replay *replay, const struct journal_record *
 }
 
 /* It is done, or its directory has not been there for long. */
-static void replay_session(struct replay *replay, const struct journal_record *raw)
+static void replay_session(struct root *root, const struct journal_record *raw)
 {
     struct record_session record;
     if (!record_parse_session(raw, &record)) {
         return;
     }
-    struct session *session = session_find(replay->root, record.path);
-    struct parked_session *parked_session =
-        parked_find(&replay->root->parked, record.path);
+    struct session *session = session_find(root, record.path);
+    struct parked_session *parked_session = parked_find(&root->parked, record.path);
     if (parked_session && raw->type == JOURNAL_FORGET) {
-        passed_forget_parked(replay->root, parked_session);
-        parked_drop(&replay->root->parked, parked_session);
+        passed_forget_parked(root, parked_session);
+        parked_drop(&root->parked, parked_session);
     }
     for (unsigned i = 0; session && i < session->streams; i++) {
         struct stream *st = session->stream[i];
         if (st->offer) {
-            offer_return(replay->root->engine, st->offer);
-        }
-        if (st->id < replay->cap) {
-            replay->stream[st->id] = NULL;
+            offer_return(root->engine, st->offer);
         }
     }
     if (session && raw->type == JOURNAL_DONE) {
@@ -236,80 +175,80 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     }
 }
 
-static void replay_passed(const struct replay *replay, const struct journal_record *raw)
+static void replay_passed(struct root *root, const struct journal_record *raw)
 {
     struct record_passed record;
     if (record_parse_passed(raw, &record)) {
-        passed_apply(replay->root, &record);
+        passed_apply(root, &record);
     }
 }
 
-static void replay_claim(const struct replay *replay, const struct journal_record *raw)
+static void replay_claim(struct root *root, const struct journal_record *raw)
 {
     struct record_claim record;
     if (record_parse_claim(raw, &record)) {
-        claims_restore(replay->root, &record);
+        claims_restore(root, &record);
     }
 }
 
 void replay_record(void *arg, const struct journal_record *raw)
 {
-    struct replay *replay = arg;
+    struct root *root = arg;
     struct record_offer offer;
     struct record_released released;
     struct stream *st;
     switch (raw->type) {
     case JOURNAL_STREAM:
-        replay_stream(replay, raw);
+        replay_stream(root, raw);
         break;
     case JOURNAL_OFFER:
         if (record_parse_offer(raw, &offer) &&
-            (st = replay_known(replay, offer.stream))) {
+            (st = stream_numbered(root, offer.stream))) {
             offer_restore(st, &offer);
         }
         break;
     case JOURNAL_ATTEMPT:
-        replay_attempt(replay, raw);
+        replay_attempt(root, raw);
         break;
     case JOURNAL_SETTLED:
-        replay_settled(replay, raw);
+        replay_settled(root, raw);
         break;
     case JOURNAL_SEALED:
-        replay_sealed(replay, raw);
+        replay_sealed(root, raw);
         break;
     case JOURNAL_QUARANTINE:
-        replay_quarantine(replay, raw);
+        replay_quarantine(root, raw);
         break;
     case JOURNAL_RELEASED:
         if (record_parse_released(raw, &released) &&
-            (st = replay_known(replay, released.stream))) {
+            (st = stream_numbered(root, released.stream))) {
             position_release(st, &released);
         }
         break;
     case JOURNAL_AWAY:
-        replay_away(replay, raw);
+        replay_away(root, raw);
         break;
     case JOURNAL_DIRECTORY:
-        replay_directory(replay, raw);
+        replay_directory(root, raw);
         break;
     case JOURNAL_RESOLVED:
-        replay_resolved(replay, raw);
+        replay_resolved(root, raw);
         break;
     case JOURNAL_ORIGIN:
-        replay_origin(replay, raw);
+        replay_origin(root, raw);
         break;
     case JOURNAL_REACHED:
-        replay_reached(replay, raw);
+        replay_reached(root, raw);
         break;
     case JOURNAL_PASSED:
-        replay_passed(replay, raw);
+        replay_passed(root, raw);
         break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
-        replay_session(replay, raw);
+        replay_session(root, raw);
         break;
     case JOURNAL_CLAIM:
-        replay_claim(replay, raw);
+        replay_claim(root, raw);
         break;
     default:
         break; /* a later minor addition, which is not needed for safety */
@@ -366,7 +305,7 @@ void replay_write_state(void *arg)
     parking_write_state(root);
     claims_write_state(root);
     passed_write_state(root);
-    for (size_t i = 0; i < root->quarantines; i++) {
-        record_append_quarantine(root->journal, &root->quarantine[i]);
+    for (size_t i = 0; i < root->quarantine.count; i++) {
+        record_append_quarantine(root->journal, root->quarantine.range[i]);
     }
 }

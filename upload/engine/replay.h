@@ -7,13 +7,7 @@
 #include "upload/core/registry.h"
 #include "upload/journal/journal.h"
 
-struct replay;
-
-/** \return NULL without memory. */
-struct replay *replay_open(struct root *root);
-void replay_close(struct replay *replay);
-
-/** Applies one record, for journal_open; \p arg is the replay. */
+/** Applies one record to the root \p arg, for journal_open. */
 void replay_record(void *arg, const struct journal_record *record);
 
 /** Appends everything known of the root \p arg, for a journal that is rewritten. */

@@ -14,8 +14,10 @@
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
@@ -168,7 +170,6 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         return status;
     }
     root->journal_inside = strcmp(place.name, STATE_NAME_INSIDE) == 0;
-    struct replay *replay = replay_open(root);
     struct journal_config config = {.sys = engine->config.sys,
                                     .syncer = engine->config.syncer,
                                     .log = engine->config.log,
@@ -179,10 +180,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
                                     .state = replay_write_state,
                                     .arg = root};
     errno = 0;
-    status = journal_open(&config, replay_record, replay, &root->journal);
-    int error = errno;
-    replay_close(replay);
-    errno = error;
+    status = journal_open(&config, replay_record, root, &root->journal);
     if (status == GPUFL_OK) {
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
@@ -369,8 +367,9 @@ void root_close(struct root *root)
     }
     path_table_close(&root->by_path);
     origin_history_fini(&root->origin);
-    registry_keep_ranges(root, NULL, NULL);
-    free(root->quarantine);
+    ranges_clear(root);
+    range_list_close(&root->quarantine);
+    stream_numbers_close(root);
     free(root->passed);
     free(root->given);
     free(root->path);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/file.h"
 #include "schema/layout.h"
 #include "upload/journal/journal_format.h"
@@ -18,15 +17,6 @@
 #include "upload/journal/state_dir.h"
 
 #define JOURNAL_MAX_BYTES (1u << 30)
-
-/* Room for one more element; NULL without memory: then the whole reading fails. */
-static void *read_grown(struct journal_read *r, void *array, size_t count, size_t *cap,
-                        size_t size)
-{
-    void *grown = array_grown(array, count, cap, size);
-    r->no_memory = r->no_memory || !grown;
-    return grown;
-}
 
 static void read_stream(struct journal_read *r, const struct journal_record *raw)
 {
@@ -80,13 +70,9 @@ static void read_sealed(struct journal_read *r, const struct journal_record *raw
 static void read_quarantine(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_quarantine record;
-    struct record_quarantine *more = record_parse_quarantine(raw, &record)
-                                         ? read_grown(r, r->quarantine, r->quarantines,
-                                                      &r->quarantine_cap, sizeof *more)
-                                         : NULL;
-    if (more) {
-        r->quarantine = more;
-        r->quarantine[r->quarantines++] = record;
+    if (record_parse_quarantine(raw, &record) &&
+        !range_list_add(&r->quarantine, &record)) {
+        r->no_memory = true; /* then the whole reading fails */
     }
 }
 
@@ -98,25 +84,26 @@ static void read_released(struct journal_read *r, const struct journal_record *r
     }
     struct journal_read_stream *s = journal_tables_stream(r, record.stream);
     struct record_quarantine range;
-    if (s && record_take_range(&record, r->quarantine, &r->quarantines, &range)) {
+    if (s && range_list_take(&r->quarantine, &record, &range)) {
         record_apply_released(&record, &range, &s->record.lines,
                               &s->record.refused_lines);
     }
 }
 
 /* Those that are settled, of sessions that are not forgotten, are in quarantine. */
+static bool read_is_settled(void *arg, struct record_quarantine *range)
+{
+    struct journal_read_stream *s = journal_tables_stream(arg, range->stream);
+    bool settled = s && record_range_is_settled(range, s->record.file, s->record.offset);
+    if (settled) {
+        s->quarantined = true;
+    }
+    return settled;
+}
+
 static void read_settled_ranges(struct journal_read *r)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < r->quarantines; i++) {
-        struct journal_read_stream *s = journal_tables_stream(r, r->quarantine[i].stream);
-        if (s && record_range_is_settled(&r->quarantine[i], s->record.file,
-                                         s->record.offset)) {
-            s->quarantined = true;
-            r->quarantine[kept++] = r->quarantine[i];
-        }
-    }
-    r->quarantines = kept;
+    range_list_keep(&r->quarantine, 0, r->quarantine.count, read_is_settled, r);
 }
 
 static void read_resolved(struct journal_read *r, const struct journal_record *raw)
@@ -187,7 +174,7 @@ static void read_origin(struct journal_read *r, const struct journal_record *raw
     for (size_t i = 0; i < r->sessions; i++) {
         r->session[i].is_done = false;
     }
-    r->quarantines = 0;
+    range_list_close(&r->quarantine);
 }
 
 static void read_record(void *arg, const struct journal_record *raw)

@@ -159,7 +159,7 @@ void journal_tables_close(struct journal_read *r)
 {
     free(r->stream);
     free(r->session);
-    free(r->quarantine);
+    range_list_close(&r->quarantine);
     lookup_close(&r->by_number);
     lookup_close(&r->by_path);
     origin_history_fini(&r->origin);

@@ -10,6 +10,7 @@
 #include "upload/journal/journal_records.h"
 #include "upload/journal/lookup.h"
 #include "upload/journal/origin_history.h"
+#include "upload/journal/range_list.h"
 
 /** One channel of one session. */
 struct journal_read_stream {
@@ -40,9 +41,7 @@ struct journal_read {
     struct journal_read_session *session; /**< some say nothing: they are forgotten */
     size_t sessions;
     size_t session_cap;
-    struct record_quarantine *quarantine;
-    size_t quarantines;
-    size_t quarantine_cap;
+    struct range_list quarantine;
     struct origin_history origin;
     struct lookup by_number; /**< of the streams */
     struct lookup by_path;   /**< of the sessions */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts lines as records say, and takes ranges out of quarantine. */
+/* Counts lines as records say. */
 #include "upload/journal/record_apply.h"
-
-#include <string.h>
 
 void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
                           uint64_t *refused_lines)
@@ -24,22 +22,6 @@ bool record_range_is_settled(const struct record_quarantine *range, uint32_t fil
                              uint64_t offset)
 {
     return range->file < file || (range->file == file && range->begin < offset);
-}
-
-bool record_take_range(const struct record_released *released,
-                       struct record_quarantine *list, size_t *count,
-                       struct record_quarantine *out)
-{
-    for (size_t i = 0; i < *count; i++) {
-        struct record_quarantine *q = &list[i];
-        if (q->stream == released->stream && q->file == released->file &&
-            q->begin == released->begin) {
-            *out = *q;
-            memmove(q, q + 1, (--*count - i) * sizeof *q);
-            return true;
-        }
-    }
-    return false;
 }
 
 void record_apply_released(const struct record_released *released,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the journal's records change in the counts of a stream and in the list of ranges
- * in quarantine, for the uploader and for those who only read a journal. */
+/* What the journal's records change in the counts of a stream, for the uploader and for
+ * those who only read a journal. */
 #ifndef GPUFL_UPLOAD_JOURNAL_RECORD_APPLY_H
 #define GPUFL_UPLOAD_JOURNAL_RECORD_APPLY_H
 
@@ -19,12 +19,6 @@ void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
  * is open: a crash may have come between its record and the one that settles it. */
 bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,
                              uint64_t offset);
-
-/** Takes the range that \p released names out of the \p count ranges of \p list. \return
- * false if it is not there. */
-bool record_take_range(const struct record_released *released,
-                       struct record_quarantine *list, size_t *count,
-                       struct record_quarantine *out);
 
 /** Moves the lines of \p range from those that are refused to those that are stored, or
  * forgets them if it was given up. */

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/uuid.h"
+#include "upload/core/ranges.h"
 #include "upload/core/stream.h"
 #include "upload/source/identity.h"
 
@@ -100,7 +101,7 @@ void cleanup_session(struct session *session)
             dir = session_open_directory(session);
         }
         for (; dir >= 0 && st->lowest < end; st->lowest++) {
-            if (!registry_is_quarantined(root, st->id, st->lowest)) {
+            if (!ranges_any_in(root, st->id, st->lowest)) {
                 cleanup_delete(st, dir, st->lowest);
             }
         }

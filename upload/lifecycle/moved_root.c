@@ -8,6 +8,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/moved.h"
@@ -72,31 +73,20 @@ static bool moved_copy_stream(const struct stream *from, struct session *to, boo
     return moved_copy_offer(from, st);
 }
 
-static bool moved_has_range(const struct root *root,
-                            const struct record_quarantine *range)
-{
-    bool has = false;
-    for (size_t i = 0; !has && i < root->quarantines; i++) {
-        const struct record_quarantine *known = &root->quarantine[i];
-        has = known->stream == range->stream && known->file == range->file &&
-              known->begin == range->begin;
-    }
-    return has;
-}
-
 /* Ranges in quarantine, unless the stream has gone on since, when they may have been
  * released. */
 static bool moved_copy_ranges(const struct stream *from, struct session *to, bool *any)
 {
     struct stream *st = session_stream(to, stream_channel(from));
-    const struct root *before = from->session->root;
+    const struct range_list *list = &from->session->root->quarantine;
+    size_t at = range_list_first(list, from->id, 0);
     bool copied = st != NULL;
-    for (size_t i = 0; copied && i < before->quarantines; i++) {
-        struct record_quarantine range = before->quarantine[i];
-        bool mine = range.stream == from->id && !position_is_behind(from, st);
+    for (; copied && range_list_is_of(list, at, from->id); at++) {
+        struct record_quarantine range = *list->range[at];
         range.stream = st->id;
-        if (mine && !moved_has_range(to->root, &range)) {
-            copied = registry_quarantine(to->root, &range);
+        if (!position_is_behind(from, st) &&
+            !range_list_has(&to->root->quarantine, &range)) {
+            copied = ranges_add(to->root, &range);
             to->quarantined += copied;
             *any = true;
         }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/inspect_directory.h"
@@ -307,7 +308,7 @@ bool parking_forget(struct root *root, struct parked_session *s)
         return false;
     }
     passed_forget_parked(root, s);
-    room_forget_ranges(root, s);
+    ranges_forget_parked(root, s);
     parked_drop(&root->parked, s);
     return true;
 }

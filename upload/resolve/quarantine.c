@@ -9,6 +9,7 @@
 #include "base/uuid.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/http/encode.h"
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"
@@ -19,8 +20,8 @@ bool quarantine_at(const struct engine *engine, size_t index, struct quarantined
 {
     const struct root *root = engine->roots ? engine->root[0] : NULL;
     const struct record_quarantine *q =
-        root && index < root->quarantines ? &root->quarantine[index] : NULL;
-    const struct stream *st = q ? session_stream_numbered(root, q->stream) : NULL;
+        root && index < root->quarantine.count ? root->quarantine.range[index] : NULL;
+    const struct stream *st = q ? stream_numbered(root, q->stream) : NULL;
     if (st) {
         *out = (struct quarantined){.record = *q,
                                     .path = st->session->path,
@@ -146,7 +147,7 @@ gpufl_status quarantine_release(struct engine *engine, const struct quarantined 
                                 bool stored)
 {
     struct root *root = engine->root[0];
-    struct stream *st = session_stream_numbered(root, range->record.stream);
+    struct stream *st = stream_numbered(root, range->record.stream);
     struct record_released record = {.stream = range->record.stream,
                                      .file = range->record.file,
                                      .begin = range->record.begin,

@@ -13,7 +13,7 @@
 #include "upload/http/transport.h"
 #include "upload/resolve/quarantine_read.h"
 
-/** Gets a range of the engine's first root, in the order in which they were refused.
+/** Gets a range of the engine's first root, in the order of streams and places.
  * \return false after the last. */
 bool quarantine_at(const struct engine *engine, size_t index, struct quarantined *out);
 

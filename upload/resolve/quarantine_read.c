@@ -25,7 +25,7 @@ bool quarantine_in_journal(const struct journal_read *journal, size_t index,
                            struct quarantined *out)
 {
     const struct record_quarantine *q =
-        index < journal->quarantines ? &journal->quarantine[index] : NULL;
+        index < journal->quarantine.count ? journal->quarantine.range[index] : NULL;
     const struct journal_read_stream *known =
         q ? journal_tables_stream(journal, q->stream) : NULL;
     if (known) {

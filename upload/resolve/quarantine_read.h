@@ -34,8 +34,8 @@ struct quarantined {
 /** Fills in the name and the id of the session. */
 void quarantine_read_name(struct quarantined *range);
 
-/** Gets a range of a journal that another uploader may hold, in the order in which they
- * were refused. \return false after the last. */
+/** Gets a range of a journal that another uploader may hold, in the order of streams
+ * and places. \return false after the last. */
 bool quarantine_in_journal(const struct journal_read *journal, size_t index,
                            struct quarantined *out);
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds ranges to the list, the shares of the owners and the journal, and removes them. */
+#include "upload/core/ranges.h"
+
+static void ranges_charge_one(const struct root *root,
+                              const struct record_quarantine *range)
+{
+    shares_add(&root->engine->ranges, range->owner, 1);
+}
+
+static void ranges_uncharge(const struct root *root,
+                            const struct record_quarantine *range)
+{
+    shares_remove(&root->engine->ranges, range->owner, 1);
+    root->engine->ranges_left = true;
+}
+
+bool ranges_restore(struct root *root, const struct record_quarantine *range)
+{
+    bool added = range_list_add(&root->quarantine, range);
+    if (added) {
+        ranges_charge_one(root, range);
+    }
+    return added;
+}
+
+static void ranges_unlist(struct root *root, const struct record_quarantine *range)
+{
+    const struct record_released released = {
+        .stream = range->stream, .file = range->file, .begin = range->begin};
+    struct record_quarantine taken;
+    (void)ranges_release(root, &released, &taken);
+}
+
+bool ranges_add(struct root *root, const struct record_quarantine *range)
+{
+    bool added = ranges_restore(root, range);
+    if (added && !record_append_quarantine(root->journal, range)) {
+        ranges_unlist(root, range);
+        added = false;
+    }
+    return added;
+}
+
+bool ranges_release(struct root *root, const struct record_released *released,
+                    struct record_quarantine *out)
+{
+    bool taken = range_list_take(&root->quarantine, released, out);
+    if (taken) {
+        ranges_uncharge(root, out);
+    }
+    return taken;
+}
+
+void ranges_charge(const struct root *root, struct record_quarantine *range,
+                   uint32_t owner)
+{
+    shares_remove(&root->engine->ranges, range->owner, 1);
+    range->owner = owner;
+    ranges_charge_one(root, range);
+}
+
+struct ranges_kept {
+    const struct root *root;
+    bool (*keeps)(void *arg, struct record_quarantine *range); /* NULL = none */
+    void *arg;
+};
+
+static bool ranges_keep_one(void *arg, struct record_quarantine *range)
+{
+    const struct ranges_kept *kept = arg;
+    bool keeps = kept->keeps && kept->keeps(kept->arg, range);
+    if (!keeps) {
+        ranges_uncharge(kept->root, range);
+    }
+    return keeps;
+}
+
+void ranges_keep(struct root *root,
+                 bool (*keeps)(void *arg, struct record_quarantine *range), void *arg)
+{
+    struct ranges_kept kept = {.root = root, .keeps = keeps, .arg = arg};
+    range_list_keep(&root->quarantine, 0, root->quarantine.count, ranges_keep_one, &kept);
+}
+
+bool ranges_any_in(const struct root *root, uint32_t stream, uint32_t file)
+{
+    size_t at = range_list_first(&root->quarantine, stream, file);
+    return range_list_is_of(&root->quarantine, at, stream) &&
+           root->quarantine.range[at]->file == file;
+}
+
+void ranges_forget(struct root *root, uint32_t stream)
+{
+    struct ranges_kept none = {.root = root};
+    size_t first = range_list_first(&root->quarantine, stream, 0);
+    size_t end = first;
+    while (range_list_is_of(&root->quarantine, end, stream)) {
+        end++;
+    }
+    range_list_keep(&root->quarantine, first, end - first, ranges_keep_one, &none);
+}
+
+void ranges_forget_parked(struct root *root, const struct parked_session *session)
+{
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    if (root->quarantine.count && !session->held) {
+        parked_streams(session, stream);
+        for (unsigned i = 0; i < session->streams; i++) {
+            ranges_forget(root, stream[i].id);
+        }
+    }
+}
+
+void ranges_clear(struct root *root)
+{
+    ranges_keep(root, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A root's ranges in quarantine. Each takes room of the share of its owner. */
+#ifndef GPUFL_UPLOAD_CORE_RANGES_H
+#define GPUFL_UPLOAD_CORE_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/registry.h"
+
+/** Adds a range that the journal has. \return false without memory. */
+bool ranges_restore(struct root *root, const struct record_quarantine *range);
+
+/** Adds a range, and appends it to the journal. \return false without memory, or if the
+ * journal cannot be written now. */
+bool ranges_add(struct root *root, const struct record_quarantine *range);
+
+/** Removes a range and copies it to \p out. \return false if it is not listed. */
+bool ranges_release(struct root *root, const struct record_released *released,
+                    struct record_quarantine *out);
+
+/** Keeps the ranges that \p keeps says yes to. */
+void ranges_keep(struct root *root,
+                 bool (*keeps)(void *arg, struct record_quarantine *range), void *arg);
+
+/** Charges a range to \p owner instead of the one to whom it was charged. */
+void ranges_charge(const struct root *root, struct record_quarantine *range,
+                   uint32_t owner);
+
+/** \return true if a range in that file of the stream is in quarantine. */
+bool ranges_any_in(const struct root *root, uint32_t stream, uint32_t file);
+
+/** Removes all ranges of a stream. */
+void ranges_forget(struct root *root, uint32_t stream);
+
+/** The same for all streams of a parked session. */
+void ranges_forget_parked(struct root *root, const struct parked_session *session);
+
+/** Removes all ranges. */
+void ranges_clear(struct root *root);
+
+#endif
