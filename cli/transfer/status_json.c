@@ -72,6 +72,14 @@ static void json_text_or_null(struct text *out, const char *text)
     }
 }
 
+static void json_who(struct text *out, const char *who)
+{
+    if (*who) {
+        text_puts(out, ",\"as\":");
+        text_json_string(out, who);
+    }
+}
+
 static void json_note(struct text *out, const struct progress_note *note,
                       const struct status_exit *ends)
 {
@@ -99,6 +107,7 @@ static void json_note(struct text *out, const struct progress_note *note,
     json_text_or_null(out, ends->again ? NULL : ends->command);
     text_puts(out, ",\"send_again\":");
     json_text_or_null(out, ends->again ? ends->command : NULL);
+    json_who(out, ends->command ? ends->who : "");
     text_puts(out, "}");
 }
 
@@ -175,6 +184,11 @@ static void json_session_end(struct text *out, const struct status_session *sess
     text_printf(out, "],\"not_read_given_up\":%s,\"other_files\":%u,\"resolve\":",
                 json_bool(session->unread_given_up), session->unread->other.names);
     json_text_or_null(out, session->resolve);
+    if (session->quarantine) {
+        text_puts(out, ",\"quarantined\":");
+        text_json_string(out, session->quarantine);
+    }
+    json_who(out, session->resolve || session->quarantine ? session->who : "");
     text_puts(out, "}");
 }
 

@@ -8,6 +8,9 @@
 #include "base/plural.h"
 #include "cli/transfer/quarantine_print.h"
 
+#define GIVE_UP    "to give up what is gone"
+#define SEND_AGAIN "to send all of the session again, also what the backend has"
+
 static void lines_time(struct text *out, int64_t at_s)
 {
     char text[40];
@@ -47,10 +50,11 @@ static void lines_holder(struct text *out, const char *holder)
     }
 }
 
-static void lines_resolve(struct text *out, const char *command)
+static void lines_command(struct text *out, const char *what, const char *who,
+                          const char *command)
 {
     if (command) {
-        text_printf(out, "  to give up what is gone: %s\n", command);
+        text_printf(out, "  %s%s%s: %s\n", what, *who ? ", as " : "", who, command);
     }
 }
 
@@ -71,13 +75,11 @@ static void lines_note(struct text *out, const struct progress_note *note,
     } else {
         text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
     }
-    if (ends->again && ends->command) {
-        text_printf(
-            out, "  to send all of the session again, also what the backend has%s: %s\n",
-            ends->served ? ", once the uploader is stopped" : "", ends->command);
-    } else {
-        lines_resolve(out, ends->command);
-    }
+    lines_command(out,
+                  !ends->again   ? GIVE_UP
+                  : ends->served ? SEND_AGAIN ", once the uploader is stopped"
+                                 : SEND_AGAIN,
+                  ends->who, ends->command);
 }
 
 static const char *lines_done(const struct status_session *session)
@@ -180,7 +182,9 @@ static void lines_session_end(struct text *out, const struct status_session *ses
                     unread->other.names, plural(unread->other.names, "file", "files"),
                     unread->other.example);
     }
-    lines_resolve(out, session->resolve);
+    lines_command(out, "to see its lines in quarantine", session->who,
+                  session->quarantine);
+    lines_command(out, GIVE_UP, session->who, session->resolve);
 }
 
 static void lines_range(struct text *out, const struct quarantined *range)

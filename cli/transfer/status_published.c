@@ -61,6 +61,7 @@ static void published_add_line(void *arg, const struct progress_line *line)
             journal_tables_stream(to->journal, record.stream);
         if (stream) {
             stream->untold = !line->told;
+            stream->quarantined = stream->quarantined || line->quarantined;
         }
     }
     struct journal_read_session *session =

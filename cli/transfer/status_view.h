@@ -22,6 +22,9 @@ struct status_session {
     const struct unread *unread;
     bool unread_given_up;
     const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */
+    const char *quarantine; /**< the command that lists what of it is in quarantine, where
+                               that is not shown; NULL = nothing is */
+    const char *who;        /**< can run these, "" = this user */
 };
 
 /** From where it is known what was sent. */
@@ -37,6 +40,7 @@ struct status_source {
 /** What a person can do about a hold. */
 struct status_exit {
     const char *command; /**< NULL = mend what is wrong */
+    const char *who;     /**< can run it, "" = this user */
     bool again;          /**< it sends the session again; else it gives up what is gone */
     bool served;         /**< an uploader runs, which is in the way of sending it again */
 };

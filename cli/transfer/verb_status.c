@@ -114,10 +114,16 @@ static void show_session_end(struct status *s, struct status_session *session,
                              bool may_resolve)
 {
     struct text command = status_command_resolve(&s->command, session->path, "*");
+    struct text list = status_command_quarantine(&s->command);
+    bool hidden = s->command.elsewhere && is_quarantined(s, session->path);
     session->resolve = may_resolve && !command.failed ? command.data : NULL;
+    session->quarantine = hidden && !list.failed ? list.data : NULL;
+    session->who = s->command.asker;
+    s->end.quarantined = s->end.quarantined || hidden;
     s->view->session_end(&s->out, session);
     text_fini(&command);
-    session->resolve = NULL;
+    text_fini(&list);
+    session->resolve = session->quarantine = NULL;
 }
 
 static void show_any_session(struct status *s, struct selected *selected, bool counts)
@@ -275,6 +281,7 @@ static void show_note(void *arg, const struct progress_note *note)
             : status_command_resolve(&s->command, note->path, note->channel);
     struct status_exit out = {
         .again = ends == HELD_EXIT_FORCE,
+        .who = ends == HELD_EXIT_FORCE ? s->command.keeper : s->command.asker,
         .served = s->end.served,
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     bool own = note->waits && (note->owner == geteuid() || geteuid() == 0);
@@ -300,7 +307,7 @@ static void show_holder(struct status *s)
 static void show_quarantine(struct status *s)
 {
     struct quarantined range;
-    s->end.quarantined = s->journal.quarantine.count > 0;
+    s->end.quarantined = s->end.quarantined || s->journal.quarantine.count > 0;
     s->end.all_sent = s->end.all_sent && !s->end.quarantined;
     s->view->quarantine(&s->out);
     for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
@@ -356,6 +363,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     if (!state_dir) {
         status_published_add(s->root, path, &s->journal, &s->source);
     }
+    status_command_find(&s->command, s->root, path, s->source.journal);
     free(path);
     return show_status(s);
 }
@@ -369,7 +377,8 @@ int verb_status(const struct status_arguments *a)
         return EXIT_BAD_USE;
     }
     s.view = a->json ? &status_json : &status_lines;
-    s.command = (struct status_command){a->directory, a->state_dir};
+    s.command =
+        (struct status_command){.directory = a->directory, .state_dir = a->state_dir};
     int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);
     status_concern_close(&s.concern);

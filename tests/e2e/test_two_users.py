@@ -3,6 +3,7 @@
 forges a session of the other one. Needs root, to be several users."""
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -232,6 +233,64 @@ def status_does_not_take_what_an_earlier_service_does_not_tell_for_nothing(place
             equal([channel[key] for key in untold], [None] * len(untold), f"{channel}")
             check(channel["figures_untold"], f"{channel}")
     service.agent.send_signal(signal.SIGCONT)
+
+
+def _is_truncated(writer):
+    os.truncate(writer.dir / "device.log", 0)
+
+
+def _is_refused(writer):
+    writer.line("device", "poison")
+    writer.end()
+
+
+def each_command_that_status_prints_works_for_whom_it_names(place):
+    """The journal is the service's: root, with the directory that the service tells, can leave a request there. A user
+    with a journal of an upload of before is told so, and leaves none in that one."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+
+    def refuse(_, request):
+        return 400 if request.is_batch and b'"poison"' in request.raw() else None
+
+    with Sink(refuse, declare=True, epoch="one") as backend:
+        service.backend.url = backend.url
+        before = _Session(service.logs)
+        before.end()
+        equal(service.upload(VICTIM, "--session-id", before.id).returncode, 0, "a journal of this user")
+        away, short, refused = (_Session(service.logs) for _ in range(3))
+        for writer in (away, short, refused):
+            writer.lines()
+        service.start()
+        until(lambda: all(set(bytes(w.written["device"]).splitlines()) <= set(backend.lines) for w in (away, short, refused)), "sent")
+        away.dir.rename(place.path / "kept")
+        _is_truncated(short)
+        _is_refused(refused)
+
+        def commands(user=VICTIM):
+            lines = service.status(user).stdout.splitlines()
+            return [line.split(": gpufl ", 1) for line in lines if ": gpufl " in line]
+
+        def shown():
+            found = {(verb, tuple(s.id for s in (away, short) if s.id in what)) for verb, what in
+                     (command.split(" ", 1) for _, command in commands())}
+            return found == {("resolve", (away.id,)), ("resolve", (short.id,)), ("quarantine", ())}
+        until(shown, "all three are shown")
+        for session in json.loads(service.status(VICTIM, "--json").stdout)["sessions"]:
+            if session["session_id"] == refused.id:
+                equal((session["resolve"], session["as"]), (None, "root"), f"{session}")
+                check(session["quarantined"].startswith("gpufl quarantine list "), f"{session}")
+        for writer in (away, short):
+            done = place.run("gpufl", "resolve", service.logs, writer.id, user=VICTIM, group=VICTIM, extra_groups=[],
+                             env={"XDG_STATE_HOME": str(service.home(VICTIM)), "GPUFL_RUNTIME_DIRECTORY": str(service.run)})
+            equal((done.returncode, "the journal of its uploader was not found (give its --state-dir" in done.stderr), (2, True),
+                  done.stdout + done.stderr)
+        for what, command in commands():
+            check(what.endswith(", as root"), what)
+            done = place.run("gpufl", *shlex.split(command))
+            equal((done.returncode, bool(done.stdout)), (0, True), command + done.stdout + done.stderr)
+        until(lambda: [command for _, command in commands() if command.startswith("resolve")] == [], "both are given up")
 
 
 def status_leaves_out_a_journal_that_is_about_another_backend(place):

@@ -112,11 +112,17 @@ static void figures_are_those_of_the_stream_in_the_next_line(void **state)
 static void a_session_in_the_file_of_others_may_be_complete(void **state)
 {
     (void)state;
-    struct told told = told_by("gpufl-progress 1 pid=7 program=x\n"
-                               "!lines 6 5 4 3 2 1 done\n" ID " device 2 10 1 1\n" ID
-                               " scope 2 10 1 1\n",
-                               NULL);
-    assert_int_equal(told.count, 2);
+    struct told told =
+        told_by("gpufl-progress 1 pid=7 program=x\n"
+                "!lines 6 5 4 3 2 1 done quarantined=70000\n" ID " device 2 10 1 1\n" ID
+                " scope 2 10 1 1\n"
+                "!lines 6 5 4 3 2 1 quarantined=3\n" ID " system 2 10 1 1\n",
+                NULL);
+    assert_int_equal(told.count, 3);
+    assert_int_equal(told.line[0].quarantined, 70000);
+    assert_int_equal(told.line[1].quarantined, 0);
+    assert_int_equal(told.line[2].quarantined, 3);
+    assert_false(told.line[2].complete);
     assert_true(told.line[0].complete && told.line[0].told);
     assert_int_equal(told.line[0].outcome, 1);
     assert_false(told.line[1].complete || told.line[1].told);

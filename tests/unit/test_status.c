@@ -45,7 +45,9 @@ static void show_all(const struct status_view *view, struct text *out)
                                                   .loss = true,
                                                   .problem = "cannot be read",
                                                   .unread = &unread,
-                                                  .resolve = "gpufl resolve D a/one"};
+                                                  .resolve = "gpufl resolve D a/one",
+                                                  .quarantine = "gpufl quarantine list D",
+                                                  .who = "root"};
     static const struct record_session told = {.outcome = SESSION_TOLD};
     static const struct record_session verified = {.outcome = SESSION_VERIFIED};
     static const struct record_session lacks = {.outcome = SESSION_LACKS};
@@ -60,9 +62,11 @@ static void show_all(const struct status_view *view, struct text *out)
                                                .losses = 2,
                                                .lost = true};
     static const struct channel_state settled = {.settled_lines = 9};
-    static const struct status_exit mend = {0};
-    static const struct status_exit give_up = {.command = "gpufl resolve D a/one"};
-    static const struct status_exit again = {.command = "gpufl upload D", .again = true};
+    static const struct status_exit mend = {.who = "root"};
+    static const struct status_exit give_up = {.command = "gpufl resolve D a/one",
+                                               .who = ""};
+    static const struct status_exit again = {
+        .command = "gpufl upload D", .who = "user 7", .again = true, .served = true};
     view->start(out, &(struct status_source){.journal = true});
     view->holder(out, "gpufl-agent, pid 7");
     view->note(out, &all, &mend);
@@ -79,6 +83,7 @@ static void show_all(const struct status_view *view, struct text *out)
                                       .writer = "ended",
                                       .counts = true,
                                       .done = outcome[i],
+                                      .who = "",
                                       .unread = &all_read};
         view->session(out, &done);
         view->session_end(out, &done);
@@ -125,7 +130,7 @@ static void status_as_json_is_one_object(void **state)
         "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
         "\"resolve\":\"gpufl resolve D a/one\",\"send_again\":null},"
         "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
-        "\"resolve\":null,\"send_again\":\"gpufl upload D\"}],"
+        "\"resolve\":null,\"send_again\":\"gpufl upload D\",\"as\":\"user 7\"}],"
         "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
         "\"complete\":false,\"verified\":false,\"ended\":false,\"recording_loss\":true,"
         "\"problem\":\"cannot be read\","
@@ -141,7 +146,8 @@ static void status_as_json_is_one_object(void **state)
         "\"example\":"
         "\"rank0.log\"},{\"reason\":\"name\",\"files\":2,\"example\":"
         "\"device.log.1\"}],\"not_read_given_up\":false,\"other_files\":3,"
-        "\"resolve\":\"gpufl resolve D a/one\"},{\"session_id\":\"two\",\"path\":\"two\","
+        "\"resolve\":\"gpufl resolve D a/one\",\"quarantined\":\"gpufl quarantine list "
+        "D\",\"as\":\"root\"},{\"session_id\":\"two\",\"path\":\"two\","
         "\"writer\":\"ended\","
         "\"complete\":true,\"verified\":false,\"ended\":false,\"recording_loss\":false,"
         "\"problem\":null,\"channels\":[],"
@@ -187,7 +193,8 @@ static void status_for_people_has_a_line_each(void **state)
         "waits: a/one *: refused \"key\"\n"
         "  to give up what is gone: gpufl resolve D a/one\n"
         "waits: a/one *: refused \"key\"\n"
-        "  to send all of the session again, also what the backend has: gpufl upload D\n"
+        "  to send all of the session again, also what the backend has, once the "
+        "uploader is stopped, as user 7: gpufl upload D\n"
         "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
         "of 1970-01-01 00:01:00, 1 line refused, 2 ranges are lost at the backend, part "
@@ -197,7 +204,8 @@ static void status_for_people_has_a_line_each(void **state)
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"
         "  not of a session: 3 files, for example notes.txt\n"
-        "  to give up what is gone: gpufl resolve D a/one\n"
+        "  to see its lines in quarantine, as root: gpufl quarantine list D\n"
+        "  to give up what is gone, as root: gpufl resolve D a/one\n"
         "two  writer ended, complete at the backend\n"
         "two  writer ended, complete, verified\n"
         "two  writer ended, not complete: lines of it are missing at the backend\n"

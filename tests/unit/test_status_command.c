@@ -15,7 +15,7 @@ static void command_is(struct text got, const char *want)
 static void words_are_quoted_for_a_shell(void **state)
 {
     (void)state;
-    const struct status_command at = {"/a b/it's", NULL};
+    const struct status_command at = {.directory = "/a b/it's", .state_dir = NULL};
     command_is(status_command_resolve(&at, "run/id", "device"),
                "gpufl resolve '/a b/it'\\''s' run/id/device");
     command_is(status_command_force(&at, "run/id"),
@@ -25,7 +25,7 @@ static void words_are_quoted_for_a_shell(void **state)
 static void each_command_is_about_the_journal_that_was_read(void **state)
 {
     (void)state;
-    const struct status_command at = {"/logs", "/my state"};
+    const struct status_command at = {.directory = "/logs", .state_dir = "/my state"};
     command_is(status_command_resolve(&at, "id", "*"),
                "gpufl resolve /logs id --state-dir '/my state'");
     command_is(status_command_force(&at, "id"),

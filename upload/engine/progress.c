@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,19 +47,37 @@ static void progress_add_header(struct text *text, const struct root *root)
     text_printf(text, "\n");
 }
 
-/* How a session has ended. */
+/* For commands that are about the journal. */
+static void progress_add_state(struct text *text, const struct root *root)
+{
+    char path[PROGRESS_STATE_MAX];
+    char fd_path[64];
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", root->state_fd);
+    ssize_t len = root->state_fd >= 0 ? readlink(fd_path, path, sizeof path) : -1;
+    bool whole = len > 0 && (size_t)len < sizeof path;
+    if (whole && !memchr(path, '\n', (size_t)len)) {
+        text_printf(text, "!state %.*s\n", (int)len, path);
+    }
+}
+
+/* How a session has ended, and what of it is left to a person. */
 struct progress_end {
     unsigned outcome;
     bool done; /* in a file of others */
+    uint32_t quarantined;
 };
 
 static void progress_add_stream(struct text *text, const struct record_stream *at,
                                 const char *path, const char *channel,
                                 const struct progress_end *end)
 {
-    text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u%s\n", at->lines,
+    text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u%s", at->lines,
                 at->refused_lines, at->at.losses, at->layout, at->marks, end->outcome,
                 end->done ? " done" : "");
+    if (end->quarantined) {
+        text_printf(text, PROGRESS_QUARANTINED "%u", end->quarantined);
+    }
+    text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
 }
@@ -68,7 +87,7 @@ static void progress_add_open(struct text *text, const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
         bool done = s->state == SESSION_DONE;
-        const struct progress_end end = {done ? s->outcome : 0, done};
+        const struct progress_end end = {done ? s->outcome : 0, done, s->quarantined};
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
@@ -201,6 +220,7 @@ static void progress_write(struct root *root)
         root->parked.changed = !written;
     }
     text_append(&open, header.data, header.len);
+    progress_add_state(&open, root);
     progress_trouble_add(&open, root);
     progress_add_open(&open, root);
     written = (open.failed || progress_write_open(root, dir, &open)) && written;

@@ -20,6 +20,7 @@
 
 #define PROGRESS_MAX_BYTES (32u << 20) /* that are read at once */
 #define PROGRESS_PART      (64u << 10) /* at a time, of what may be longer */
+#define PROGRESS_TOP_BYTES (PROGRESS_STATE_MAX + 512)
 
 /* `[group/]id`. */
 static bool progress_is_path(const char *text)
@@ -48,6 +49,10 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
     next->told = next->told || parsed;
     next->complete =
         next->complete || (parsed && strncmp(line + end, done, sizeof done - 1) == 0);
+    const char *quarantined = parsed ? strstr(line + end, PROGRESS_QUARANTINED) : NULL;
+    if (quarantined) {
+        (void)sscanf(quarantined, PROGRESS_QUARANTINED "%" SCNu32, &next->quarantined);
+    }
     return parsed;
 }
 
@@ -134,18 +139,49 @@ static bool progress_parse_head(const char *text, struct progress_head *out)
     return told >= 2;
 }
 
-/* \return false without a file, or where it cannot be believed. */
+/* The beginning of the file, in which the first two lines end. \return false without a
+ * file, or where it cannot be believed. */
+static bool progress_load_top(const struct sys *sys, int root_fd,
+                              char top[PROGRESS_TOP_BYTES])
+{
+    int fd = progress_open(sys, root_fd, LAYOUT_PROGRESS);
+    ssize_t n = fd < 0 ? -1 : file_pread_full(sys, fd, top, PROGRESS_TOP_BYTES - 1, 0);
+    if (fd >= 0) {
+        close(fd);
+    }
+    top[n > 0 ? n : 0] = '\0';
+    return n >= 0;
+}
+
 static bool progress_load_head(const struct sys *sys, int root_fd,
                                struct progress_head *out)
 {
-    char *text;
-    size_t len;
-    bool loaded = progress_load(sys, root_fd, &text, &len) == GPUFL_OK;
-    bool parsed = loaded && progress_parse_head(text, out);
-    if (loaded) {
-        free(text);
+    char top[PROGRESS_TOP_BYTES];
+    return progress_load_top(sys, root_fd, top) && progress_parse_head(top, out);
+}
+
+bool progress_state_path(const struct sys *sys, int root_fd, char out[PROGRESS_STATE_MAX],
+                         uid_t *owner)
+{
+    static const char word[] = "\n!state ";
+    char top[PROGRESS_TOP_BYTES];
+    struct progress_head head;
+    struct stat st;
+    if (!progress_load_top(sys, root_fd, top) || !progress_parse_head(top, &head)) {
+        return false;
     }
-    return parsed;
+    const char *line = strchr(top, '\n');
+    if (!line || strncmp(line, word, sizeof word - 1) != 0) {
+        return false;
+    }
+    line += sizeof word - 1;
+    snprintf(out, PROGRESS_STATE_MAX, "%.*s", (int)strcspn(line, "\n"), line);
+    if (*out != '/' || stat(out, &st) < 0 || st.st_ino != head.state_inode ||
+        st.st_dev != head.state_device) {
+        return false;
+    }
+    *owner = st.st_uid;
+    return true;
 }
 
 static enum progress_match progress_match_head(const struct progress_head *head,

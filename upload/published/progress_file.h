@@ -7,18 +7,20 @@
  *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
  *         database=<that of the backend, 0 = not known> state=<device>-<inode> (of the
  *         directory of its journal, 0-0 = none)
+ *     !state <path of that directory>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
- *     <session path> <channel> <file> <offset> <sequence> <kind>
+ * [quarantined=<n>] <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!lines` tells is about the stream in the line after it, as in struct
  * record_stream and struct record_session; "done" = the session is complete, though it is
- * not in the other file yet. Earlier versions neither write nor read it.
- * Programs linked with an older libgpufl-upload read the files of a newer agent: they
- * skip lines that begin with `!` and that they do not know, but believe no line of a
- * stream that has more than those six words. The first line may have more.
+ * not in the other file yet; quarantined = so many ranges of the session are. Earlier
+ * versions neither write nor read it. Programs linked with an older libgpufl-upload read
+ * the files of a newer agent: they skip lines that begin with `!` and that they do not
+ * know, but believe no line of a stream that has more than those six words. The first
+ * line may have more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
@@ -26,11 +28,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/sys.h"
 #include "upload/journal/journal_records.h"
 
 #define PROGRESS_LINE_BYTES (JOURNAL_PATH_MAX + 128)
+/** Longest path of a state directory, NUL included. */
+#define PROGRESS_STATE_MAX   1024
+#define PROGRESS_QUARANTINED " quarantined="
 
 /** One line of a channel. */
 struct progress_line {
@@ -45,9 +51,10 @@ struct progress_line {
     uint32_t losses;
     uint32_t layout;
     uint32_t marks;
-    uint32_t outcome; /**< of the session, if it is complete */
-    bool complete;    /**< the backend knows the end of the session */
-    bool told;        /**< the figures are */
+    uint32_t outcome;     /**< of the session, if it is complete */
+    uint32_t quarantined; /**< ranges of the session */
+    bool complete;        /**< the backend knows the end of the session */
+    bool told;            /**< the figures are */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how
@@ -103,6 +110,11 @@ bool progress_tells_state(const struct sys *sys, int root_fd);
 
 /** \return true if the holder keeps its journal in the directory \p state_fd. */
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd);
+
+/** \return true with its path in \p out, and with the user to whom it belongs, if the
+ * holder tells that of the directory of its journal, and it is there. */
+bool progress_state_path(const struct sys *sys, int root_fd, char out[PROGRESS_STATE_MAX],
+                         uid_t *owner);
 
 /** Calls \p visit for each line of a stream in \p text. Lines that cannot be read are
  * skipped. \p next keeps what is told of the next line when a file is read in parts; all
