@@ -313,6 +313,13 @@ static bool may_write(struct session_dir *dir, const struct channel_file *file)
     return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own);
 }
 
+bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel,
+                             size_t len)
+{
+    const struct channel_file *file = &dir->file[channel];
+    return file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes;
+}
+
 size_t session_dir_append(struct session_dir *dir, enum channel channel,
                           const char *lines, size_t len)
 {
@@ -322,7 +329,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
         errno = EBADF;
         return 0;
     }
-    if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
+    if (session_dir_rotates_for(dir, channel, len)) {
         session_dir_rotate(dir, channel);
     }
     session_dir_tell_size(dir, channel, file->size_bytes + len);

@@ -52,6 +52,10 @@ void session_dir_mend(struct session_dir *dir);
 size_t session_dir_append(struct session_dir *dir, enum channel channel,
                           const char *lines, size_t len);
 
+/** True if appending \p len bytes begins another file first. */
+bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel,
+                             size_t len);
+
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 

@@ -101,6 +101,7 @@ static uint32_t stack_function(struct trace_log *log, uint32_t stack_id)
     if (!*id) {
         *id = trace_names_stack(&log->names, stack_text(log, stack_id));
     }
+    trace_names_use_stack(&log->names, *id);
     return *id;
 }
 
@@ -257,6 +258,7 @@ static void write_source(struct trace_log *log, uint32_t id)
     ssize_t len = bytes ? read(fd, bytes, SOURCE_MAX_BYTES) : 0;
     if (len > 0) {
         record_source(&log->sass_lines, log->context, id, bytes, (size_t)len);
+        trace_names_use_source(&log->names, id);
         log->files++;
     }
     free(bytes);

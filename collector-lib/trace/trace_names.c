@@ -34,6 +34,11 @@ void trace_names_fini(struct trace_names *n)
     for (uint32_t id = 1; id <= n->functions; id++) {
         free((char *)n->function[id]);
     }
+    name_set_fini(&n->uses.kernels);
+    name_set_fini(&n->uses.functions);
+    name_set_fini(&n->uses.metrics);
+    name_set_fini(&n->uses.files);
+    name_set_fini(&n->uses.sources);
     free(n->function);
     free(n->function_symbol);
     free(n->symbol);
@@ -68,6 +73,14 @@ static uint32_t symbol_id(struct trace_names *n, const char *symbol)
     return id;
 }
 
+static uint32_t trace_name_used(struct name_set *uses, uint32_t id)
+{
+    if (id) {
+        name_set_add(uses, id);
+    }
+    return id;
+}
+
 uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
 {
     uint32_t id = symbol_id(n, symbol);
@@ -79,7 +92,7 @@ uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
         n->symbol[id].kernel_id = text ? intern_text(n->kernels, text) : 0;
         free(text);
     }
-    return n->symbol[id].kernel_id;
+    return trace_name_used(&n->uses.kernels, n->symbol[id].kernel_id);
 }
 
 bool trace_names_is_other(const struct trace_names *n, uint32_t kernel_id)
@@ -131,7 +144,7 @@ uint32_t trace_names_function(struct trace_names *n, const char *symbol, const c
         const char *stored = n->symbols->name[id];
         n->symbol[id].function_id = add_function(n, function_text(stored, file), stored);
     }
-    return n->symbol[id].function_id;
+    return trace_name_used(&n->uses.functions, n->symbol[id].function_id);
 }
 
 uint32_t trace_names_stack(struct trace_names *n, const char *stack)
@@ -141,12 +154,31 @@ uint32_t trace_names_stack(struct trace_names *n, const char *stack)
 
 uint32_t trace_names_metric(struct trace_names *n, const char *metric)
 {
-    return intern_text(n->metrics, metric);
+    return trace_name_used(&n->uses.metrics, intern_text(n->metrics, metric));
 }
 
 uint32_t trace_names_file(struct trace_names *n, const char *file)
 {
-    return intern_text(n->files, file);
+    return trace_name_used(&n->uses.files, intern_text(n->files, file));
+}
+
+void trace_names_use_stack(struct trace_names *n, uint32_t id)
+{
+    trace_name_used(&n->uses.functions, id);
+}
+
+void trace_names_use_source(struct trace_names *n, uint32_t id)
+{
+    trace_name_used(&n->uses.sources, id);
+}
+
+void trace_names_written(struct trace_names *n)
+{
+    name_set_clear(&n->uses.kernels);
+    name_set_clear(&n->uses.functions);
+    name_set_clear(&n->uses.metrics);
+    name_set_clear(&n->uses.files);
+    name_set_clear(&n->uses.sources);
 }
 
 struct trace_names_sent trace_names_count(const struct trace_names *n)

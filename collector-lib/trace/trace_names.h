@@ -4,6 +4,7 @@
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
 
+#include "collector-lib/core/name_set.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/record_dictionary.h"
 
@@ -15,6 +16,12 @@ struct trace_names_sent {
 };
 
 #define TRACE_NAMES_PARTS 5
+
+/** The names that lines use which are not written yet. */
+struct trace_uses {
+    struct name_set kernels, functions, metrics, files;
+    struct name_set sources; /**< files of which the text is among the lines */
+};
 
 struct trace_names {
     struct names *symbols; /* mangled; these ids are not in records */
@@ -32,6 +39,7 @@ struct trace_names {
     const char **function_symbol; /* NULL of a stack */
     uint32_t functions;
     size_t function_cap, function_symbol_cap;
+    struct trace_uses uses;
     /* CUPTI gives equal kernels equal pointers. */
     struct {
         const char *pointer;
@@ -53,6 +61,14 @@ bool trace_names_is_other(const struct trace_names *names, uint32_t kernel_id);
 uint32_t trace_names_stack(struct trace_names *names, const char *stack);
 uint32_t trace_names_metric(struct trace_names *names, const char *metric);
 uint32_t trace_names_file(struct trace_names *names, const char *file);
+
+/** A line uses the call stack \p id, or has the text of the file \p id. The functions
+ * above note what they return. */
+void trace_names_use_stack(struct trace_names *names, uint32_t id);
+void trace_names_use_source(struct trace_names *names, uint32_t id);
+
+/** The lines are written. */
+void trace_names_written(struct trace_names *names);
 
 /** How many there are. */
 struct trace_names_sent trace_names_count(const struct trace_names *names);

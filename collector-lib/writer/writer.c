@@ -15,6 +15,7 @@
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/writer/file_names.h"
 #include "collector-lib/writer/writer_append.h"
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
@@ -114,7 +115,9 @@ static void writer_free(struct writer *w)
     text_fini(&w->text);
     text_fini(&w->opening);
     text_fini(&w->names_text);
-    session_names_fini(&w->used_names);
+    file_names_fini(w);
+    name_set_fini(&w->used_names);
+    name_set_fini(&w->row_names);
     ring_rows_fini(&w->rows);
     open_scopes_fini(&w->open);
     summary_fini(&w->summary);

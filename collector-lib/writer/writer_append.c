@@ -7,6 +7,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/record_dictionary.h"
+#include "collector-lib/writer/file_names.h"
 #include "schema/records.h"
 
 static void count_lost(struct writer *w, enum channel channel, const char *lines,
@@ -22,6 +23,7 @@ static void count_lost(struct writer *w, enum channel channel, const char *lines
 static size_t append_now(struct writer *w, enum channel channel, const struct text *text)
 {
     size_t kept = session_dir_append(w->dir, channel, text->data, text->len);
+    file_names_follow(w, channel);
     if (kept < text->len) {
         int reason = errno;
         int64_t now_ns = clock_mono_ns();
@@ -45,12 +47,43 @@ static bool lines_failed(struct writer *w, enum channel channel, const struct te
     return text->failed;
 }
 
+/* Puts the names that the lines use, and the file in which they will be does not have, in
+ * front of them. \return how many bytes they are; 0 = none, and nothing was copied. */
+static size_t format_lacking(struct writer *w, enum channel channel,
+                             const struct text *text)
+{
+    struct text *all = &w->names_text;
+    file_names_follow(w, channel);
+    text_clear(all);
+    file_names_lacking(w, channel, false, all);
+    if (session_dir_rotates_for(w->dir, channel, all->len + text->len)) {
+        text_clear(all);
+        file_names_lacking(w, channel, true, all);
+    }
+    size_t names = all->len;
+    if (names) {
+        text_append(all, text->data, text->len);
+    }
+    return all->failed ? 0 : names;
+}
+
+static size_t append_with_names(struct writer *w, enum channel channel,
+                                const struct text *text)
+{
+    size_t names = format_lacking(w, channel, text);
+    size_t kept = append_now(w, channel, names ? &w->names_text : text);
+    if (names && kept >= names) {
+        file_names_note_lacking(w, channel);
+    }
+    return kept > names ? kept - names : 0;
+}
+
 size_t writer_append(struct writer *w, enum channel channel, const struct text *text)
 {
     if (lines_failed(w, channel, text) || text->len == 0) {
         return 0;
     }
-    size_t kept = w->spool.paused ? 0 : append_now(w, channel, text);
+    size_t kept = w->spool.paused ? 0 : append_with_names(w, channel, text);
     if (kept < text->len) {
         count_lost(w, channel, text->data + kept, text->len - kept);
     }
@@ -129,6 +162,7 @@ void writer_append_names(struct writer *w)
         }
         if (!w->names_text.failed &&
             append_now(w, (enum channel)c, &w->names_text) == w->names_text.len) {
+            file_names_note_new(w, (enum channel)c, &w->sent[c]);
             w->sent[c] = all;
         }
     }
@@ -150,6 +184,7 @@ static bool open_again(struct writer *w, enum channel channel)
     if (kept < w->names_text.len) {
         return false;
     }
+    file_names_note_new(w, channel, &(struct writer_sent){0});
     w->sent[channel] = all;
     return true;
 }

@@ -81,10 +81,14 @@ static void follow_row(struct writer *w, struct row *row)
 
 static void use_names(struct writer *w)
 {
+    name_set_clear(&w->row_names);
     for (size_t i = 0; i < w->rows.now.count; i++) {
         const struct row *row = &w->rows.now.row[i];
         if (row->kind != ROW_CALL && row->kind != ROW_WAIT) {
-            session_names_use(&w->used_names, row->name_id);
+            name_set_add(&w->used_names, row->name_id);
+        }
+        if (row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SCOPE_END) {
+            name_set_add(&w->row_names, row->name_id);
         }
     }
 }
@@ -192,6 +196,7 @@ void writer_lines_trace(struct writer *w)
     text_clear(&log->device_lines);
     text_clear(&log->scope_lines);
     text_clear(&log->sass_lines);
+    trace_names_written(&log->names);
 }
 
 void writer_lines_sample(struct writer *w)

@@ -9,11 +9,11 @@
 
 #include "collector-lib/core/device_table.h"
 #include "collector-lib/core/losses.h"
+#include "collector-lib/core/name_set.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/open_scopes.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
-#include "collector-lib/core/session_names.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/core/spool.h"
 #include "collector-lib/trace/tracing.h"
@@ -27,6 +27,21 @@
 struct writer_sent {
     uint32_t scopes; /**< of `used_names` */
     struct trace_names_sent trace;
+};
+
+enum file_dictionary {
+    FILE_SCOPES,
+    FILE_KERNELS,
+    FILE_FUNCTIONS, /**< and their symbols */
+    FILE_METRICS,
+    FILE_SOURCES,
+    FILE_DICTIONARIES
+};
+
+/** The names that a channel's active file has. */
+struct file_names {
+    uint32_t file; /**< files sealed before it; 0 = it has all */
+    struct name_set has[FILE_DICTIONARIES];
 };
 
 struct writer {
@@ -65,7 +80,10 @@ struct writer {
     struct tracing tracing;
     struct text opening; /* the line that opens each channel */
     struct text names_text;
-    struct session_names used_names;
+    struct name_set used_names; /* of the process's names, those of this session */
+    struct name_set row_names;  /* those of `rows` */
+    struct file_names file_names[CHANNEL_COUNT];
+    struct name_set lacking[FILE_DICTIONARIES];
     struct writer_sent sent[CHANNEL_COUNT];
     bool reopened[CHANNEL_COUNT]; /* after a failed write, the opening is written again */
     bool resumed[CHANNEL_COUNT];  /* after a failed write, it takes writes again */

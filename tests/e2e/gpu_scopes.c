@@ -154,6 +154,17 @@ static void step(const char *scope, const char *kernel, int times)
     }
 }
 
+/* Two names that come again and again, and many that come once. */
+static void recurring(void)
+{
+    char name[32];
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "once %d", i);
+        step(i % 2 ? "odd" : "even", i % 2 ? "_Z5firstPf" : "_Z6secondPf", 2);
+        step(name, "_Z5thirdPf", 1);
+    }
+}
+
 /* Writes fail for a while. */
 static void full_disk(void)
 {
@@ -470,6 +481,7 @@ int main(int argc, char **argv)
         {"churn", churn},
         {"many names", many_names},
         {"without memory", without_memory},
+        {"recurring", recurring},
         {"full disk", full_disk},
         {"full disk again", full_disk_again},
         {"full disk to the end", full_disk_to_the_end},

@@ -526,6 +526,47 @@ def one_process_at_a_time_samples_a_gpu(place):
 
 # ---- the job's own ways ----
 
+DICTIONARIES = {"name_id": "scope_name_dict", "kernel_id": "kernel_dict", "function_id": "function_dict",
+                "metric_id": "metric_dict", "source_file_id": "source_file_dict"}
+
+
+def _names_of_files(session, channel):
+    """Of each file of a channel: {(dictionary, id)} that it has, and that its lines use."""
+    sealed = sorted(session.glob(f"{channel}.*.log"), key=lambda f: int(f.name.split(".")[1]))
+    for file in [*sealed, session / f"{channel}.log"]:
+        has, used = set(), set()
+        for record in map(json.loads, file.read_text().splitlines()):
+            has |= {(kind, int(id)) for kind in DICTIONARIES.values() for id in record.get(kind, {})}
+            for row in record.get("rows", []):
+                row = dict(zip(record["columns"], row))
+                used |= {(DICTIONARIES[key], row[key]) for key in DICTIONARIES if row.get(key)}
+            if "source_file_id" in record:
+                used.add(("source_file_dict", record["source_file_id"]))
+            check(used <= has, f"{file.name}: names stand before the lines that use them: {used - has}")
+        yield has, used
+
+
+def each_file_has_the_names_that_its_lines_use_and_no_old_ones_besides(place):
+    kinds = {"scope": {"scope_name_dict", "function_dict", "metric_dict", "source_file_dict"},
+             "device": {"kernel_dict"}, "sass": {"source_file_dict"}, "system": set()}
+    seen = {channel: set() for channel in kinds}
+    stacks = _options(place, enable_stack_trace=True)
+    (place.logs / "hot.cu").write_text("// line 1\n")
+    for part, engine, job in (("recurring", "Trace", "gpu_scopes"), ("sampled", "PcSampling", "gpu_job")):
+        (session,), said, _ = _run(place, part, engine, job=job, GPU_SCOPES_REPORT="/dev/null",
+                                   GPUFL_LOG_ROTATE_BYTES="3000" if part == "recurring" else "1500", **stacks)
+        check("lost" not in said, said)
+        for channel in kinds:
+            before, again = set(), 0
+            for has, used in _names_of_files(session, channel) if (session / f"{channel}.log").exists() else ():
+                equal(has & before - used, set(), f"{part}: {channel}: names that are there again and not used")
+                again += len(has & before)
+                before |= has
+                seen[channel] |= {kind for kind, _ in used} if len(before) else set()
+            check(again or part == "sampled" or channel in ("sass", "system"), f"{part}: {channel}: some are there again")
+    equal(seen, kinds, "dictionaries that lines used")
+
+
 def a_session_after_a_session_is_traced_too(place):
     sessions, said, calls = _run(place, "twice")
     equal(said, "", "nothing to say")
