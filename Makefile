@@ -79,7 +79,7 @@ CUPTI_FAKES = $(addprefix $(B)/tests/fake/,libcupti.so.13 without-flush/libcupti
              without-samples/libcupti.so.13)
 FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so \
              $(B)/tests/fake/stop_at_name.so $(B)/tests/fake/full_disk.so \
-             $(B)/tests/fake/no_locks.so $(B)/tests/fake/read_error.so \
+             $(B)/tests/fake/no_locks.so $(B)/tests/fake/read_error.so $(B)/tests/fake/fast_clock.so \
              $(if $(CUPTI_INCLUDE),$(CUPTI_FAKES))
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
@@ -208,6 +208,7 @@ $(B)/tests/fake/stop_at_name.so: tests/fake/stop_at_name.c
 $(B)/tests/fake/full_disk.so: tests/fake/full_disk.c
 $(B)/tests/fake/no_locks.so: tests/fake/no_locks.c
 $(B)/tests/fake/read_error.so: tests/fake/read_error.c
+$(B)/tests/fake/fast_clock.so: tests/fake/fast_clock.c
 $(CUPTI_FAKES): tests/fake/cupti.c tests/fake/cupti.h
 $(CUPTI_FAKES): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
 $(B)/tests/fake/without-flush/libcupti.so.13: OUR_CPPFLAGS += -DcuptiActivityFlushAll=renamed

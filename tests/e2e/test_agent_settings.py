@@ -12,9 +12,9 @@ import sink
 from wrong import HOST, WAY_OUT, files, in_parallel
 
 
-def _start(place, args, env):
+def _start(place, args, env, cwd=None):
     """Its exit status and what it said; one that works is ended once it has started."""
-    agent = place.start("gpufl-agent", *args, env=env, cwd=place.path)
+    agent = place.start("gpufl-agent", *args, env=env, cwd=cwd or place.path)
     until(lambda: agent.poll() is not None or " agent.started " in agent.log.read_text(errors="replace"), f"{args}: a start")
     if agent.poll() is None:
         agent.send_signal(signal.SIGTERM)
@@ -195,9 +195,10 @@ def settings_that_work_are_taken_by_check_and_start_alike(place):
         before = sorted(world.rglob("*"))
         tried = place.run("gpufl-agent", "--check", *args, env=env, cwd=world)
         equal(sorted(world.rglob("*")), before, f"--check {args} {env} makes nothing")
-        code, log = _start(place, args, env)
+        code, log = _start(place, args, env, world)
         equal((tried.returncode, code), (0, 0), f"{args} {env}: {tried.stderr}{log}")
         check(" agent.started " in log and "the settings work: " in tried.stdout, f"{args} {env}: {tried.stdout}{log}")
+        equal(" publish.off " in log, "gpufl-agent: RUNTIME_DIRECTORY: " in tried.stderr, f"{args} {env}: {log}{tried.stderr}")
         check(said.format(w=world) in tried.stdout + tried.stderr, f"{args} {env}: {tried.stdout}{tried.stderr}")
 
     def runtime(value, fault):

@@ -276,6 +276,9 @@ def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
             done = lib.upload(place, a.url, "--timeout=1s")
             equal((done.returncode, done.result["http_status"]), (1, get), done.stdout)
             check(f"{a.url} answered {said}" in done.result["message"], done.stdout)
+        done = lib.upload(place, a.url, "--timeout=60s", "--retries=1")
+        equal((done.returncode, done.result["http_status"]), (1, 503), done.stdout)
+        check(f"{a.url} answered HTTP 503 (nothing is lost; run it again)" in done.result["message"], done.stdout)
 
 
 def an_upload_with_another_key_does_not_believe_what_an_agent_has_sent(place):

@@ -188,6 +188,14 @@ def status_of_a_user_tells_what_the_service_has_sent(place):
         equal(lines, {c: data.count(b"\n") for c, data in writer.written.items()}, f"{session}")
         equal(session["verified"], writer is ended, f"{session}")
 
+    hidden = _session_in_group(service)
+    hidden.lines()
+    until(lambda: shows(0, f"{hidden.id}  writer live\n"), "one in a group")
+    os.chown(hidden.dir.parent, VICTIM, AGENT)
+    hidden.dir.parent.chmod(0o750)  # the service knows it, and others cannot list it
+    told = service.status(OTHER).stdout
+    check(source in told and hidden.id not in told, f"it is not said to be away: {told}")
+    hidden.dir.parent.chmod(0o755)
     old = Shifting(service.logs)
     subprocess.run(["chown", "-R", str(VICTIM), old.dir], check=True)
     until(lambda: shows(1, "  device                1 line settled, the service does not tell how much waits"), "the 1.1 layout")
@@ -340,6 +348,8 @@ def status_counts_a_journal_that_is_about_the_database_of_the_service(place):
     service.start()
     until(lambda: "serves this directory, and by the journal of this user\n" in service.status(VICTIM).stdout, "it counts")
     until(lambda: service.status(VICTIM).returncode == 0, "all is sent")
+    told = service.status(VICTIM, "--state-dir", service.home(VICTIM) / "gpufl")  # the journal that is named, alone
+    check(told.returncode == 0 and "as told by the service" not in told.stdout, told.stdout + told.stderr)
 
 
 def the_lock_of_another_user_keeps_no_upload_away(place):

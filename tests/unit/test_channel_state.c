@@ -63,6 +63,25 @@ static struct channel_state state_at(const struct fixture *f, uint32_t file,
     return got;
 }
 
+/* What a service publishes has no head of a file, by which the 1.1 layout is measured. */
+static void of_a_complete_session_of_1_1_nothing_is_untold(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    f.scan.layout = SESSION_SHIFTING;
+    assert_true(state_at(&f, 1, 5).untold);
+    struct journal_read journal = {0};
+    struct record_stream stream = {.file = 1, .offset = 5};
+    snprintf(stream.path, sizeof stream.path, ID);
+    snprintf(stream.channel, sizeof stream.channel, "device");
+    journal_tables_put(&journal, &stream);
+    journal_tables_session(&journal, ID)->is_done = true;
+    assert_false(channel_state(f.fd, &journal, ID, &f.scan, &f.scan.channel[0]).untold);
+    journal_read_fini(&journal);
+    close_fixture(&f);
+}
+
 static void without_a_position_everything_waits(void **state)
 {
     (void)state;
@@ -159,6 +178,7 @@ static void an_empty_directory_is_all_sent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_a_complete_session_of_1_1_nothing_is_untold),
         cmocka_unit_test(without_a_position_everything_waits),
         cmocka_unit_test(behind_a_position_the_rest_waits),
         cmocka_unit_test(a_sealed_file_that_is_settled_does_not_wait),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -106,6 +107,71 @@ static void figures_are_those_of_the_stream_in_the_next_line(void **state)
         assert_int_equal(line->outcome, has ? 1 : 0);
         assert_int_equal(line->file, 2);
     }
+}
+
+/* A line that cannot be what was written counts as none: the figures are not told. */
+static void figures_that_cannot_be_are_not_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *figures;
+        bool told;
+    } row[] = {
+        {"6 5 4 3 255 1", true},    {"6 5 4 3 256 1", false}, /* marks */
+        {"6 5 4 99 2 1", false},                              /* layout */
+        {"6 5 4 3 2 99", false},                              /* outcome */
+        {"6 5 4 3 2 1x", false},                              /* a rest */
+        {"6 5 4 3 2 1 done", true},                           /* … of a later version */
+        {"6 5 4 3 2", false},                                 /* one is missing */
+        {"-6 5 4 3 2 one", false},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "gpufl-progress 1 pid=7 program=x\n!lines %s\n" ID " device 2 10 1 1\n",
+                 row[i].figures);
+        struct told told = told_by(text, NULL);
+        assert_int_equal(told.count, 1);
+        if (told.line[0].told != row[i].told ||
+            (!row[i].told && (told.line[0].lines || told.line[0].marks))) {
+            fail_msg("'%s' is %stold", row[i].figures, row[i].told ? "not " : "");
+        }
+    }
+}
+
+/* Only the directory that the holder names has its journal: others may hold an older one.
+ */
+static void the_state_directory_of_the_holder_is_the_one_that_it_names(void **state)
+{
+    (void)state;
+    char *path = dirs_make();
+    char *other = dirs_make();
+    int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int own = open(other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+    char dir[512];
+    assert_int_equal(fstat(own, &st), 0);
+    snprintf(dir, sizeof dir, "%s/%s", path, LAYOUT_STATE_DIR);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    assert_false(progress_is_kept_in(&sys_real, root, own)); /* nothing is told */
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned long long device = (unsigned long long)st.st_dev + (i == 1);
+        unsigned long long inode = (unsigned long long)st.st_ino + (i == 2);
+        char text[200];
+        snprintf(text, sizeof text,
+                 "gpufl-progress 1 pid=7 program=x origin=0000000000000001 "
+                 "database=0000000000000000 state=%llx-%llx\n",
+                 i == 3 ? 0 : device, i == 3 ? 0 : inode);
+        snprintf(dir, sizeof dir, "%s/%s/progress", path, LAYOUT_STATE_DIR);
+        unlink(dir);
+        snprintf(dir, sizeof dir, "%s/%s", path, LAYOUT_STATE_DIR);
+        dirs_append(dir, "progress", text);
+        assert_int_equal(progress_is_kept_in(&sys_real, root, own), i == 0);
+    }
+    close(root);
+    close(own);
+    dirs_remove(path);
+    dirs_remove(other);
 }
 
 /* It is complete, and its directory is still watched. */
@@ -213,6 +279,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_an_agent_that_tells_no_figures_are_read),
         cmocka_unit_test(figures_are_those_of_the_stream_in_the_next_line),
+        cmocka_unit_test(figures_that_cannot_be_are_not_told),
+        cmocka_unit_test(the_state_directory_of_the_holder_is_the_one_that_it_names),
         cmocka_unit_test(a_session_in_the_file_of_others_may_be_complete),
         cmocka_unit_test(figures_of_a_long_file_are_read),
         cmocka_unit_test(earlier_programs_believe_each_stream)};

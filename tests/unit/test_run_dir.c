@@ -2,6 +2,7 @@
 /* What a service tells the programs of other users. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
@@ -206,6 +207,21 @@ static void a_directory_that_another_user_may_have_made_is_not_believed(void **s
     }
 }
 
+/* Where it leads depends on the directory in which the service runs: readers would look
+ * in another one. */
+static void nothing_is_published_in_a_directory_that_is_not_absolute(void **state)
+{
+    (void)state;
+    char *logs;
+    int root;
+    char *path = run_dir_make(&root, &logs);
+    assert_int_equal(chdir(path), 0);
+    assert_null(run_dir_publish(&sys_real, ".", root));
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(chdir("/"), 0);
+    run_dir_remove(path, root, logs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +229,7 @@ int main(void)
         cmocka_unit_test(what_a_dead_service_left_is_not_believed),
         cmocka_unit_test(others_cannot_lock_what_says_that_a_root_is_served),
         cmocka_unit_test(a_directory_that_another_user_may_have_made_is_not_believed),
+        cmocka_unit_test(nothing_is_published_in_a_directory_that_is_not_absolute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

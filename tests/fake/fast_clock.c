@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded: the clock by which gpufl waits runs $FAKE_CLOCK_RATE times as fast as it is;
+ * that of libcurl's time limits does not. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_OF_S 1000000000LL
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    int (*real)(clockid_t, struct timespec *) =
+        (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    const char *rate = getenv("FAKE_CLOCK_RATE");
+    int rc = real(id, out);
+    if (rc == 0 && rate && id == CLOCK_BOOTTIME) {
+        long long ns =
+            ((long long)out->tv_sec * NS_OF_S + out->tv_nsec) * strtoll(rate, NULL, 10);
+        *out =
+            (struct timespec){.tv_sec = (time_t)(ns / NS_OF_S), .tv_nsec = ns % NS_OF_S};
+    }
+    return rc;
+}
