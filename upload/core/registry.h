@@ -14,6 +14,7 @@
 #include "upload/core/path_table.h"
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/lookup.h"
 #include "upload/journal/origin_history.h"
 #include "upload/journal/range_list.h"
 #include "upload/journal/record_passed.h"
@@ -26,6 +27,18 @@ struct room_wait;
 struct run_dir;
 struct session;
 struct stream;
+
+/** A session in whose place is another directory than was noted. */
+struct stray {
+    uint64_t mark; /**< of the noted one */
+    char *path;
+};
+
+struct strays {
+    struct stray *stray;
+    struct lookup by_mark; /**< of these */
+    size_t cap;
+};
 
 #define STREAM_NUMBERS_AT_FIRST 64u
 
@@ -89,7 +102,7 @@ struct root {
     struct room_wait *waits;              /**< see core/room.h */
     uint32_t listing_number;
     uint32_t whole_listing; /**< number of the last one that has ended without an error */
-    bool strays;            /**< a session may have another directory than was noted */
+    struct strays strays;   /**< see core/strays.h */
     bool listed;            /**< wholly, once */
     unsigned
         inspected; /**< directories inspected since the last step of a listing began */

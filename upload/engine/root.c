@@ -17,6 +17,7 @@
 #include "upload/core/ranges.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/strays.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
@@ -366,6 +367,7 @@ void root_close(struct root *root)
         close(root->fd);
     }
     path_table_close(&root->by_path);
+    strays_clear(root);
     origin_history_fini(&root->origin);
     ranges_clear(root);
     range_list_close(&root->quarantine);

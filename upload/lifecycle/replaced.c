@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/strays.h"
 #include "upload/source/directory_mark.h"
 
 /* Who owns the directory in its place, and who owned the one before. */
@@ -36,10 +37,14 @@ static bool replaced_admit_stray(struct session *session)
 {
     struct root *root = session->root;
     uint64_t mark = session->seen.mark;
-    if (session->stray != mark) {
+    if (session->stray != mark && strays_add(root, session)) {
         session->stray = mark;
         session->stray_listing = root->listing_number + 1;
-        root->strays = root->list_soon = true;
+        root->list_soon = true;
+    }
+    if (session->stray != mark) {
+        session->held = true; /* no memory: until it is looked at again */
+        return false;
     }
     if (session->elsewhere && session->elsewhere >= root->whole_listing) {
         replaced_hold(session, HELD_COPY);
@@ -88,6 +93,9 @@ bool replaced_at(const struct root *root, const char *path)
 static void replaced_seen_elsewhere(struct session *session, const char *path)
 {
     const struct root *root = session->root;
+    if (strcmp(session->path, path) == 0) {
+        return;
+    }
     if (!session->elsewhere) {
         log_warn(
             root->engine->config.log, "session.other",
@@ -101,25 +109,23 @@ static void replaced_seen_elsewhere(struct session *session, const char *path)
 
 void replaced_visit(struct root *root, const char *path)
 {
-    uint64_t mark = root->strays ? directory_look(root->fd, path).mark : 0;
-    for (struct session *s = mark ? root->sessions : NULL; s; s = s->next) {
-        if (s->stray && s->directory.mark == mark && strcmp(s->path, path) != 0) {
-            replaced_seen_elsewhere(s, path);
-        }
+    uint64_t mark = strays_any(root) ? directory_look(root->fd, path).mark : 0;
+    if (mark) {
+        strays_each(root, mark, replaced_seen_elsewhere, path);
     }
 }
 
 void replaced_listed(struct root *root, bool whole)
 {
-    bool strays = false;
+    bool any = strays_any(root);
     root->whole_listing = whole ? root->listing_number : root->whole_listing;
-    for (struct session *s = root->strays ? root->sessions : NULL; s; s = s->next) {
-        strays = strays || s->stray;
+    strays_clear(root);
+    for (struct session *s = any ? root->sessions : NULL; s; s = s->next) {
         if (s->stray) {
+            s->stray = strays_add(root, s) ? s->stray : 0;
             session_mark(s);
         }
     }
-    root->strays = strays;
 }
 
 bool replaced_is_conceded(const struct root *root, uint32_t user)

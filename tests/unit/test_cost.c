@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Four times as many sessions with four times as many ranges in quarantine take some four
- * times as long: none of them is looked at for each other one. */
+/* Four times as many sessions, with four times as many ranges in quarantine, directories
+ * in the place of others and names, take some four times as long: none of them is looked
+ * at for each other one. */
 #include "tests/support/check.h"
 
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/strays.h"
+#include "upload/lifecycle/replaced.h"
 #include "upload/resolve/quarantine.h"
 
 #define FEW          2000u
@@ -75,6 +78,24 @@ static void drop_all(struct rig *rig)
     }
 }
 
+/* All of them have another directory in their place, and a listing comes to as many
+ * names. */
+static void look_for_strays(struct rig *rig)
+{
+    struct root *root = ended_root(rig);
+    for (struct session *s = root->sessions; s; s = s->next) {
+        s->stray = 1;
+        s->directory.mark = (uintptr_t)s;
+        assert_true(strays_add(root, s));
+    }
+    for (unsigned i = 0; i < root->by_path.count; i++) {
+        replaced_visit(root, ".");
+    }
+    for (struct session *s = root->sessions; s; s = s->next) {
+        s->stray = 0;
+    }
+}
+
 static uint64_t cost_of(struct rig *rig, void (*act)(struct rig *rig))
 {
     uint64_t began = used_ns();
@@ -83,7 +104,7 @@ static uint64_t cost_of(struct rig *rig, void (*act)(struct rig *rig))
 }
 
 struct cost {
-    uint64_t start, drop, anew;
+    uint64_t start, strays, anew, drop;
 };
 
 static void cost_at_most(uint64_t *least, uint64_t cost)
@@ -98,6 +119,7 @@ static struct cost cost_with(unsigned sessions)
         struct rig *rig = rig_with(sessions);
         cost_at_most(&least.start, cost_of(rig, start));
         assert_int_equal(rig_summary(rig).ranges_quarantined, sessions);
+        cost_at_most(&least.strays, cost_of(rig, look_for_strays));
         rig_stop(rig);
         cost_at_most(&least.anew, cost_of(rig, start_anew));
         assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
@@ -118,12 +140,13 @@ static void grows_as(const char *what, uint64_t few, uint64_t many)
     assert_true(many < MOST_AS_LONG * few);
 }
 
-static void the_cost_grows_as_the_number_of_ranges(void **state)
+static void the_cost_grows_as_the_number_of_sessions(void **state)
 {
     (void)state;
     struct cost few = cost_with(FEW);
     struct cost many = cost_with(4 * FEW);
     grows_as("start", few.start, many.start);
+    grows_as("strays", few.strays, many.strays);
     grows_as("start with --force", few.anew, many.anew);
     grows_as("drop --all", few.drop, many.drop);
 }
@@ -131,6 +154,6 @@ static void the_cost_grows_as_the_number_of_ranges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cost_grows_as_the_number_of_ranges)};
+        cmocka_unit_test(the_cost_grows_as_the_number_of_sessions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
