@@ -59,6 +59,7 @@ struct engine {
     struct shares shares;     /**< bytes that are kept of the directories of each owner */
     struct shares ranges;     /**< those in quarantine, of each owner */
     bool ranges_left;         /**< some are not any more: see core/room.h */
+    bool ranges_wait;         /**< streams may be held until then */
     struct visit_queue visits; /**< sessions to be inspected */
     struct session *later;     /**< to be inspected after the flush interval, in order */
     struct session **later_last;

@@ -87,6 +87,7 @@ struct root {
     unsigned channel_names;
     struct session *sessions;
     struct path_table by_path; /**< of these */
+    struct path_table by_id;   /**< likewise */
     struct parked parked;      /**< sessions that need no attention */
     uint32_t last_stream_id;
     struct stream_numbers numbers; /**< see core/stream_numbers.h */

@@ -180,6 +180,7 @@ bool room_for_range(struct stream *st)
     bool fits = room_has_for_range(st->session);
     if (!fits) {
         stream_hold(st, HELD_QUARANTINE_FULL);
+        st->session->root->engine->ranges_wait = true;
     }
     return fits;
 }
@@ -196,13 +197,18 @@ static bool room_holds_range(const struct session *session)
 
 void room_ranges_go_on(struct engine *engine)
 {
-    for (unsigned i = 0; engine->ranges_left && i < engine->roots; i++) {
+    bool any = false;
+    bool look = engine->ranges_left && engine->ranges_wait;
+    for (unsigned i = 0; look && i < engine->roots; i++) {
         for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
-            if (room_holds_range(s) && room_has_for_range(s)) {
+            bool waits = room_holds_range(s);
+            any = any || waits;
+            if (waits && room_has_for_range(s)) {
                 session_mark(s);
             }
         }
     }
+    engine->ranges_wait = look ? any : engine->ranges_wait;
     engine->ranges_left = false;
 }
 

@@ -25,6 +25,23 @@ struct session *session_find(const struct root *root, const char *path)
     return (struct session *)path_table_find(&root->by_path, path); /* its first member */
 }
 
+static struct session *session_by_id(const struct path_node *node)
+{
+    return node ? (struct session *)(void *)((char *)(uintptr_t)node -
+                                             offsetof(struct session, by_id))
+                : NULL;
+}
+
+struct session *session_of_id(const struct root *root, const char *id)
+{
+    return session_by_id(path_table_find(&root->by_id, id));
+}
+
+struct session *session_next_of_id(const struct session *session)
+{
+    return session_by_id(path_table_next(&session->by_id));
+}
+
 /* Adds it at the head of the root's list. */
 static void session_link(struct session *session)
 {
@@ -53,12 +70,14 @@ struct session *session_make(struct root *root, const char *path)
     s->owner = SESSION_OWNER_UNKNOWN;
     s->charged_to = SHARES_NOBODY;
     s->node.path = memcpy(s->path, path, len + 1);
-    if (!path_table_add(&root->by_path, &s->node)) {
+    const char *slash = strrchr(s->path, '/');
+    s->id = s->by_id.path = slash ? slash + 1 : s->path;
+    if (!path_table_add(&root->by_path, &s->node) ||
+        !path_table_add(&root->by_id, &s->by_id)) {
+        path_table_remove(&root->by_path, &s->node);
         free(s);
         return NULL;
     }
-    const char *slash = strrchr(s->path, '/');
-    s->id = slash ? slash + 1 : s->path;
     root->grouped = root->grouped || slash;
     const struct engine_config *config = &root->engine->config;
     s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);

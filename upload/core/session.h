@@ -64,7 +64,8 @@ enum session_salvage {
 };
 
 struct session {
-    struct path_node node; /**< in the root's table */
+    struct path_node node;  /**< in the root's table, by its path … */
+    struct path_node by_id; /**< … and by its id: several may claim one */
     struct root *root;
     struct session *next; /**< in the root */
     struct session **link;
@@ -164,6 +165,12 @@ struct session *session_of_turn(struct visits_node *node);
 
 /** \return the session at \p path, or NULL. */
 struct session *session_find(const struct root *root, const char *path);
+
+/** \return a session that has or claims \p id, or NULL. */
+struct session *session_of_id(const struct root *root, const char *id);
+
+/** \return another one with the id of \p session, or NULL. */
+struct session *session_next_of_id(const struct session *session);
 
 /** \return the session at \p path, created if need be; NULL without memory. */
 struct session *session_make(struct root *root, const char *path);

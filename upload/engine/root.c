@@ -236,7 +236,7 @@ static struct root *root_make(struct engine *engine, const char *path,
     }
     uint32_t seed;
     engine->config.sys->random(&seed, sizeof seed);
-    root->by_path.seed = root->kept.seed = seed;
+    root->by_path.seed = root->by_id.seed = root->kept.seed = seed;
     root->parked.table.seed = root->parked.held_ids.seed = seed;
     root->engine = engine;
     root->parked.shares = &engine->shares;
@@ -367,6 +367,7 @@ void root_close(struct root *root)
         close(root->fd);
     }
     path_table_close(&root->by_path);
+    path_table_close(&root->by_id);
     strays_clear(root);
     origin_history_fini(&root->origin);
     ranges_clear(root);

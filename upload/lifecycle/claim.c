@@ -194,8 +194,9 @@ static bool claim_has_rival(const struct claim *claim, const struct claimant *ow
 {
     const char *id = own->session->id;
     bool found = false;
-    for (const struct session *s = root->sessions; s && !found; s = s->next) {
-        found = s != own->session && session_is_one(s) && strcmp(s->id, id) == 0 &&
+    for (const struct session *s = session_of_id(root, id); s && !found;
+         s = session_next_of_id(s)) {
+        found = s != own->session && session_is_one(s) &&
                 claim_rivals(claim, own, root, s->path);
     }
     struct parked_held *held = parked_held_find(&root->parked, id);

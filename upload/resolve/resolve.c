@@ -230,9 +230,9 @@ static struct session *resolve_heir_find(const struct session *session)
     struct session *heir = NULL;
     heirs_look(session->root, session->id);
     for (unsigned i = 0; i < engine->roots; i++) {
-        for (struct session *s = engine->root[i]->sessions; s && !heir; s = s->next) {
-            bool waits = s->held && s->hold_reason == HELD_MOVED;
-            heir = waits && strcmp(s->id, session->id) == 0 ? s : NULL;
+        struct session *s = session_of_id(engine->root[i], session->id);
+        for (; s && !heir; s = session_next_of_id(s)) {
+            heir = s->held && s->hold_reason == HELD_MOVED ? s : NULL;
         }
     }
     return heir;
