@@ -142,6 +142,7 @@ void session_dir_init(struct session_dir *dir)
     dir->lock = (struct session_lock){.file = OWN_FD_NONE};
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.own = OWN_FD_NONE};
+        dir->lost_lines[c] = false;
     }
 }
 
@@ -277,6 +278,7 @@ static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
         return false;
     case ACTIVE_NAME_GIVEN_UP:
         session_dir_seal(dir, channel);
+        dir->lost_lines[channel] = true;
         return false; /* nothing is left to seal */
     }
     return false;

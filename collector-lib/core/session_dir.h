@@ -24,9 +24,11 @@ struct session_dir {
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
     bool sync_failure_said;
-    bool with_sass;           /* whether the session has the channel of sources */
-    int64_t opened_ns;        /* monotonic */
-    int64_t names_checked_ns; /* likewise */
+    bool with_sass;                 /* whether the session has the channel of sources */
+    bool lost_lines[CHANNEL_COUNT]; /* a file was replaced by other content since the
+                                       channel was opened or got all names */
+    int64_t opened_ns;              /* monotonic */
+    int64_t names_checked_ns;       /* likewise */
     struct channel_file file[CHANNEL_COUNT];
 };
 

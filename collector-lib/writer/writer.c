@@ -70,6 +70,7 @@ static void keep_house(struct writer *w, bool flushed)
     session_dir_restore_names(w->dir, now_ns);
     writer_append_check_room(w);
     writer_append_retry(w, flushed);
+    writer_append_replaced(w);
 }
 
 static void *write_until_stopped(void *arg)

@@ -186,7 +186,19 @@ static bool open_again(struct writer *w, enum channel channel)
     }
     file_names_note_new(w, channel, &(struct writer_sent){0});
     w->sent[channel] = all;
+    w->dir->lost_lines[channel] = false;
     return true;
+}
+
+void writer_append_replaced(struct writer *w)
+{
+    for (int c = 0; c < CHANNEL_COUNT && !w->spool.paused; c++) {
+        if (w->dir->lost_lines[c]) {
+            w->reopened[c] = false;
+            trace_log_rewind(&w->tracing.log);
+            open_again(w, (enum channel)c);
+        }
+    }
 }
 
 void writer_append_check_room(struct writer *w)

@@ -24,6 +24,10 @@ void writer_append_names(struct writer *writer);
 /** Pauses or resumes recording by the room on the disk. */
 void writer_append_check_room(struct writer *writer);
 
+/** Begins each channel again of which another program has replaced the active file: what
+ * opens a session, and all names, may have been lost. */
+void writer_append_replaced(struct writer *writer);
+
 /** If a write has failed, and it is time or \p now_or_never: writes what opens a session,
  * and all names; recording resumes once each channel took that. */
 void writer_append_retry(struct writer *writer, bool now_or_never);

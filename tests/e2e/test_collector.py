@@ -160,7 +160,9 @@ def an_active_file_that_was_replaced_by_other_content_is_a_loss(place):
     marker = json.loads((session / ".gpufl-transport-loss.system.1.json").read_text())
     equal(marker["reason"], "active_file_replaced", f"{marker}")
     check(f": {marker['lines']} lines are lost" in said and marker["lines"] > 1, f"{said} {marker}")
-    equal(json.loads((session / "system.log").read_text().splitlines()[-1])["type"], "shutdown", "what follows")
+    types = [json.loads(line)["type"] for line in (session / "system.log").read_text().splitlines()]
+    equal((types[0], types.count("job_start"), types[-1]), ("job_start", 1, "shutdown"), "what follows")
+    check("dictionary_update" in types[:2], f"names may have been lost, too: {types[:4]}")
     agent.terminate()
     equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
     check(not backend.session(session.name)["verified"], "not complete")
