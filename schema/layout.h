@@ -67,6 +67,9 @@ struct layout_name layout_parse(const char *name);
 /** Size of what the writer keeps in its lock file about its active files. */
 #define LAYOUT_TOLD_BYTES 512
 
+/** There, the CRC-32C of all before it. */
+#define LAYOUT_TOLD_CRC ",\"crc32c\":"
+
 /** Room for what names a lock file. */
 #define LAYOUT_LOCK_FILE_TEXT 48
 

@@ -19,7 +19,7 @@ static bool holder_session_channel_lacks(const struct scan_channel *c)
     bool numbers = c->payloads && c->highest - c->lowest + 1 != c->payloads;
     bool active =
         c->told_active && !c->has_active_gz && c->told_bytes > (int64_t)c->active_bytes;
-    return numbers || active;
+    return numbers || active || c->told_fit != TOLD_FITS;
 }
 
 static bool holder_session_lacks_files(const struct scan *scan)

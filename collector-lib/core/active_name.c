@@ -61,7 +61,7 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
     switch (channel_file_restore(file, dir, channel, &lost_lines)) {
     case CHANNEL_RESTORED:
         file->name_loss_said = false;
-        return ACTIVE_NAME_KEPT;
+        return ACTIVE_NAME_RESTORED;
     case CHANNEL_NOT_RESTORED:
         say_not_restored(file, channel, id, errno);
         return ACTIVE_NAME_LOST;

@@ -8,7 +8,8 @@
 #include "schema/channels.h"
 
 enum active_name {
-    ACTIVE_NAME_KEPT,     /**< or restored */
+    ACTIVE_NAME_KEPT,
+    ACTIVE_NAME_RESTORED, /**< it has another inode */
     ACTIVE_NAME_LOST,     /**< a later try may succeed */
     ACTIVE_NAME_GIVEN_UP, /**< a file of other content has it, and the loss is marked:
                              seal that file, so that what follows is kept in a new one */

@@ -5,15 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/boot_id.h"
 #include "collector-lib/core/active_name.h"
+#include "collector-lib/core/active_told.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
@@ -219,42 +218,20 @@ static void sync_file(struct session_dir *dir, enum channel channel)
     }
 }
 
-/* Sizes are told before they are reached: a reader of an active file that another tool
- * compressed and removed learns whether that has got all of it. What is read there is of
- * this boot: a power failure may keep it and take the rename. The size never changes, so
- * one write replaces all of it. */
 static void session_dir_tell_files(const struct session_dir *dir)
 {
-    char text[LAYOUT_TOLD_BYTES + 1];
-    char
-        bytes[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof ",\"\":18446744073709551615")];
-    char boot_id[BOOT_ID_TEXT];
-    size_t bytes_len = 0;
-    boot_id_get(boot_id);
-    size_t len =
-        (size_t)snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":{", boot_id);
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        const char *name = channel_name((enum channel)c);
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s\"%s\":%u",
-                                c ? "," : "", name, dir->file[c].rotated + 1);
-        bytes_len += (size_t)snprintf(bytes + bytes_len, sizeof bytes - bytes_len,
-                                      "%s\"%s\":%" PRIu64, c ? "," : "", name,
-                                      dir->file[c].told_bytes);
-    }
-    len += (size_t)snprintf(text + len, sizeof text - len, "},\"bytes\":{%s}}", bytes);
-    snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
-    if (own_fd_is_ours(&dir->lock.file)) {
-        (void)!pwrite(dir->lock.file.fd, text, LAYOUT_TOLD_BYTES, 0);
-    }
+    active_told_write(&dir->lock, dir->file, CHANNEL_COUNT);
 }
 
 static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
                                   uint64_t bytes)
 {
+    struct channel_file *file = &dir->file[channel];
     int saved = errno;
-    if (dir->file[channel].told_bytes != bytes) {
-        dir->file[channel].told_bytes = bytes;
-        session_dir_tell_files(dir);
+    if (file->told_bytes != bytes) {
+        file->told_bytes = bytes;
+        active_told_write(&dir->lock, dir->file,
+                          bytes > file->size_bytes ? channel : CHANNEL_COUNT);
     }
     errno = saved;
 }
@@ -273,6 +250,9 @@ static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
 {
     switch (active_name_keep(&dir->file[channel], dir->own.fd, channel, dir->id)) {
     case ACTIVE_NAME_KEPT:
+        return true;
+    case ACTIVE_NAME_RESTORED:
+        session_dir_tell_files(dir);
         return true;
     case ACTIVE_NAME_LOST:
         return false;

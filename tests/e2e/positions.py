@@ -4,25 +4,9 @@ import http.client
 import json
 
 import lib
+from checksum import crc32c
 
 ZERO = {"file": 1, "offset": 0, "lines": 0, "crc": 0}
-
-
-def _table():
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        yield byte
-
-
-_TABLE = list(_table())
-
-
-def crc32c(data, crc=0):
-    crc ^= 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
 
 
 def behind(begin, data, file=None, offset=None, newline=False):

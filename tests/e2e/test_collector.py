@@ -151,6 +151,41 @@ def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
         shutil.rmtree(session)
 
 
+def _killed_behind_a_copy(logs):
+    """A job that is killed after a copy has replaced its active file, and before it has noticed; its session."""
+    job = subprocess.Popen([lib.BUILD / "examples/demo-job", logs, "600"], env=lib.environment({}), stderr=subprocess.DEVNULL)
+    active = until(lambda: next(logs.glob("[!.]*/system.log"), None), "the session")
+    lock = active.with_name(".gpufl-session.lock")
+
+    def told():
+        return json.loads(lock.read_bytes())["bytes"]["system"]
+
+    try:
+        while True:  # until it has written, and has not yet looked
+            job.send_signal(signal.SIGSTOP)
+            _copied(active)
+            copied, before = active.stat().st_ino, told()
+            job.send_signal(signal.SIGCONT)
+            until(lambda at=before: told() > at, "it writes on")
+            job.send_signal(signal.SIGSTOP)
+            if active.stat().st_ino == copied:
+                return active.parent
+            job.send_signal(signal.SIGCONT)
+    finally:
+        job.kill()
+        job.wait()
+
+
+def what_a_killed_job_wrote_behind_a_copy_is_missed(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = _killed_behind_a_copy(place.logs)
+    for upload in (lib.upload(place, backend.url), lib.upload(place, backend.url)):
+        equal(upload.returncode, 1, upload.stdout)
+        check("lacks what its writer wrote last" in upload.stdout, upload.stdout)
+    check(not backend.session(session.name)["verified"], "not complete")
+    equal(backend.export(session.name, "system"), lib.on_disk(session, "system"), "what is there is sent")
+
+
 def an_active_file_that_was_replaced_by_other_content_is_a_loss(place):
     """It is said once, and the session is never complete; what follows is kept."""
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -487,6 +487,7 @@ TESTS = {
     "active_gone": test_resolve.an_active_file_that_was_never_read_is_given_up,
     "channel_gone": test_resolve.a_channel_that_was_deleted_before_anything_was_read_is_given_up,
     "compressed": test_resolve.an_active_file_that_was_compressed_early_is_given_up,
+    "cut": test_resolve.lines_behind_a_copy_that_replaced_the_active_file_are_given_up,
     "damaged": test_resolve.a_rotated_file_that_is_damaged_is_passed,
     "unreadable": a_sealed_file_that_cannot_be_read,
     "rotated_gone": a_rotated_file_that_is_gone,

@@ -601,6 +601,20 @@ def an_active_file_that_was_compressed_early_is_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="compressed while its writer lived")
 
 
+def lines_behind_a_copy_that_replaced_the_active_file_are_given_up(place):
+    writer = Live(place.logs)
+    write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        active = writer.active("device")
+        copy = place.path / "copy"
+        copy.write_bytes(active.read_bytes())
+        lost = write(writer)
+        copy.rename(active)
+        writer.die()
+        _held_then_resolved(place, sink, writer, lost, why="another program replaced it")
+
+
 def a_session_that_is_away_for_good_is_forgotten(place):
     for n, by_agent in enumerate((False, True)):
         logs = _logs(place, n)

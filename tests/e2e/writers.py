@@ -11,6 +11,8 @@ import time
 import uuid
 import zlib
 
+from checksum import crc32c
+
 SHIFTING_ID = "33333333-3333-4333-8333-333333333333"
 KEPT = 100
 
@@ -222,13 +224,20 @@ class Live(Writer):
         return self.dir / f"{channel}.log"
 
     def raw(self, channel, data):
+        before = {channel: self.bytes[channel]}
         self.bytes[channel] += len(data)
-        self._tell()
+        self._tell(before)
         super().raw(channel, data)
 
-    def _tell(self):
-        told = json.dumps({"boot_id": self.boot_id, "active": self.next, "bytes": self.bytes})
+    def _tell(self, before=()):
+        """As collector-lib/core/active_told.c writes it."""
+        lock = self.manifest()["lock_file"]
+        inodes = {c: self.active(c).stat().st_ino for c in self.channels if self.active(c).exists()}
         with contextlib.suppress(OSError):  # it has died
+            lock = os.fstat(self.lock)
+            told = json.dumps({"boot_id": self.boot_id, "lock_file": f"{lock.st_dev}:{lock.st_ino}", "active": self.next,
+                               "bytes": self.bytes, "before": dict(before), "inodes": inodes}, separators=(",", ":"))[:-1]
+            told += f',"crc32c":{crc32c(told.encode())}}}'
             os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
 
     def rotate(self, channel):

@@ -13,6 +13,7 @@
 #include "tests/support/check.h"
 
 #include "base/boot_id.h"
+#include "base/crc32c.h"
 #include "base/process_identity.h"
 #include "schema/layout.h"
 
@@ -129,6 +130,28 @@ void live_tell(const struct live_session *s, const char *boot_id, const char *ch
                        "{\"boot_id\":\"%s\",\"active\":{\"%s\":%d},"
                        "\"bytes\":{\"%s\":%ld}}\n",
                        boot_id ? boot_id : mine, channel, number, channel, bytes);
+    assert_int_equal(ftruncate(s->lock_fd, 0), 0);
+    assert_int_equal(pwrite(s->lock_fd, text, (size_t)len, 0), len);
+}
+
+void live_tell_file(const struct live_session *s, const char *boot_id,
+                    const struct live_told *told)
+{
+    char text[512];
+    char mine[BOOT_ID_TEXT];
+    char lock_file[LAYOUT_LOCK_FILE_TEXT];
+    struct stat st;
+    boot_id_get(mine);
+    assert_int_equal(fstat(s->lock_fd, &st), 0);
+    layout_lock_file(lock_file, st.st_dev, st.st_ino + told->copied);
+    int len = snprintf(
+        text, sizeof text,
+        "{\"boot_id\":\"%s\",\"lock_file\":\"%s\",\"active\":{\"device\":1},"
+        "\"bytes\":{\"device\":%ld},\"before\":{\"device\":%ld},"
+        "\"inodes\":{\"device\":%ld}",
+        boot_id ? boot_id : mine, lock_file, told->bytes, told->before, told->inode);
+    len += snprintf(text + len, sizeof text - (size_t)len, LAYOUT_TOLD_CRC "%u}\n",
+                    crc32c(0, text, (size_t)len) + told->torn);
     assert_int_equal(ftruncate(s->lock_fd, 0), 0);
     assert_int_equal(pwrite(s->lock_fd, text, (size_t)len, 0), len);
 }

@@ -40,6 +40,19 @@ void live_rotate(struct live_session *s, const char *channel, unsigned n);
 void live_tell(const struct live_session *s, const char *boot_id, const char *channel,
                int number, long bytes);
 
+/** What a writer tells of the first file of its channel device. */
+struct live_told {
+    long bytes;
+    long before; /**< what it appends next */
+    long inode;
+    bool torn;   /**< a part of that is of an earlier line */
+    bool copied; /**< the lock file is not the one that it wrote to */
+};
+
+/** The writer tells that. \p boot_id NULL = of this boot. */
+void live_tell_file(const struct live_session *s, const char *boot_id,
+                    const struct live_told *told);
+
 /** Releases the lock: the writer is gone. */
 void live_close(struct live_session *s);
 

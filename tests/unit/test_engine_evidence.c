@@ -668,6 +668,70 @@ static void what_was_told_of_an_active_file_that_is_gone_is_missed(void **state)
     }
 }
 
+static void device_stat(const struct live_session *s, struct stat *st)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/device.log", s->dir);
+    assert_int_equal(stat(path, st), 0);
+}
+
+struct left_case {
+    struct live_told told; /* more than what is there */
+    const char *boot_id;
+    bool shutdown;
+    bool held;
+};
+
+/* Its writer, which was killed, told what it wrote to which file. */
+static void an_active_file_that_is_not_what_its_writer_left_is_held(void **state)
+{
+    (void)state;
+    static const struct left_case cases[] = {
+        {.told = {.bytes = 90}},                            /* it was about to */
+        {.told = {.bytes = 90, .before = 1}, .held = true}, /* it was cut off */
+        {.told = {.bytes = 90, .before = 1}, .shutdown = true, .held = true},
+        {.told = {.bytes = 90, .before = 1}, .boot_id = "another"},
+        {.told = {.bytes = 90, .before = 1, .torn = true}},
+        {.told = {.inode = 1}}, /* it was compressed and restored */
+        {.told = {.inode = 1, .bytes = 90}, .held = true},
+        {.told = {.inode = 1, .bytes = -1, .before = -1},
+         .held = true}, /* it was edited */
+        {.told = {.inode = 1, .bytes = -1, .before = -1}, .shutdown = true},
+        {.told = {.inode = 1, .bytes = 90, .copied = true}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int late = 0; late < 2; late++) {
+            struct rig *rig = rig_new();
+            struct live_session s;
+            struct live_told told = cases[i].told;
+            struct stat st;
+            live_open(&s, rig->root, RIG_ID);
+            live_line(&s, "device", cases[i].shutdown ? "shutdown" : "x", 1);
+            device_stat(&s, &st);
+            told.bytes += st.st_size;
+            told.before += st.st_size;
+            told.inode += (long)st.st_ino;
+            live_tell_file(&s, cases[i].boot_id, &told);
+            if (late) {
+                live_close(&s);
+            }
+            rig_start(rig);
+            rig_run(rig, 20000, false);
+            if (!late) {
+                live_close(&s);
+            }
+            rig_run(rig, 70000, false);
+            rig_again(rig);
+            rig_run(rig, 70000, false);
+            if (rig_count(rig, TRANSPORT_COMPLETE) != !cases[i].held ||
+                rig_summary(rig).sessions_blocked != cases[i].held) {
+                fail_msg("case %zu, late %d", i, late);
+            }
+            rig_delete(rig);
+        }
+    }
+}
+
 static void an_active_file_that_is_gone_holds_its_channel_until_it_is_back(void **state)
 {
     (void)state;
@@ -1217,6 +1281,7 @@ int main(void)
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(an_active_file_that_was_compressed_is_read),
         cmocka_unit_test(what_was_told_of_an_active_file_that_is_gone_is_missed),
+        cmocka_unit_test(an_active_file_that_is_not_what_its_writer_left_is_held),
         cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
         cmocka_unit_test(an_active_file_that_was_never_read_is_missed),
         cmocka_unit_test(a_sealed_file_that_ends_its_channel_needs_no_active_one),

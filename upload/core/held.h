@@ -28,6 +28,9 @@ enum held_exit {
       "its session has this channel, and no file of it is there")                        \
     X(COMPRESSED, "compressed", RESOLVE,                                                 \
       "its active file was compressed while its writer lived")                           \
+    X(CUT, "cut", RESOLVE,                                                               \
+      "its active file lacks what its writer wrote last: another program replaced it, "  \
+      "or cut it off")                                                                   \
     X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
     X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
     X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \

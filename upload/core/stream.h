@@ -140,6 +140,7 @@ struct stream {
     bool enough : 1;        /**< what was there at first is sent: the rest is left */
     bool unfinished : 1;    /**< its last line was not whole when it was read */
     bool unbegun : 1;       /**< live: its writer ended before it began the active file */
+    uint8_t told_fit : 2;   /**< enum told_fit: its active file, at the last inspection */
     uint8_t rest : 2;       /**< enum stream_rest */
     uint8_t took : 2;       /**< enum stream_took */
 };

@@ -169,6 +169,7 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     st->told_active = seen->told_active; /* its lock file may have come since */
     st->told_bytes = seen->told_bytes;
+    st->told_fit = seen->told_fit;
     st->told = seen->told;
     st->there_highest = seen->highest;
     if (inspect_still_differs(st, seen, now_ms)) {

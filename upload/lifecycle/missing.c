@@ -25,6 +25,15 @@ static bool missing_is_told(const struct stream *st)
            st->told_bytes > (int64_t)st->offset;
 }
 
+/* A loss that a person has given up, or that the backend knows, is not said twice. */
+bool missing_end(const struct stream *st)
+{
+    bool told = st->told_fit == TOLD_LESS ||
+                (st->told_fit == TOLD_OTHER && !shutdown_is_last(st));
+    return told && st->session->layout == SESSION_LIVE && !st->lost &&
+           !stream_is_cut(st) && session_writer_is_gone(st->session);
+}
+
 /* A writer has an active file in each of its channels, even an empty one. Where nothing
  * of it was read, one that lives may be about to make it. */
 static bool missing_active(const struct stream *st)
@@ -52,6 +61,10 @@ static void missing_channel(struct stream *st, const struct scan *scan)
         bool any = seen || st->id || st->file > 1;
         stream_hold(st, any ? HELD_ACTIVE_GONE : HELD_CHANNEL_GONE);
         return;
+    }
+    if (seen && seen->has_active && st->rest == STREAM_DRAINED && !st->offer &&
+        !st->held && missing_end(st)) {
+        stream_hold(st, HELD_CUT);
     }
     if (!seen && registry_follows(session->root, stream_channel(st)) && st->id &&
         st->rest == STREAM_PENDING && !st->offer && !st->queued) {

@@ -11,6 +11,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/source/file_number.h"
 #include "upload/source/shifting.h"
@@ -195,6 +196,8 @@ static void resolve_live(struct resolving *r)
                !stream_packed_is_whole(st, where.file, where.offset) &&
                !shutdown_is_last(st)) {
         resolve_end(r, HELD_COMPRESSED);
+    } else if (chunk.len == 0 && !chunk.packed && missing_end(st)) {
+        resolve_end(r, HELD_CUT);
     }
     r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);
 }

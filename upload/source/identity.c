@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/json_text.h"
 #include "base/uuid.h"
 #include "schema/records.h"
@@ -153,25 +154,54 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
+static struct json_object *identity_get_object(struct json_object *root, const char *key)
+{
+    struct json_object *value = NULL;
+    return json_object_object_get_ex(root, key, &value) &&
+                   json_object_is_type(value, json_type_object)
+               ? value
+               : NULL;
+}
+
+/* Parts of two texts, where a write was cut off, may seem to be one. */
+static bool active_files_are_whole(const char *text, size_t len, struct json_object *root)
+{
+    const char *end = memmem(text, len, LAYOUT_TOLD_CRC, sizeof LAYOUT_TOLD_CRC - 1);
+    int64_t crc = identity_get_int(root, "crc32c", UINT32_MAX);
+    return end && crc >= 0 && crc32c(0, text, (size_t)(end - text)) == (uint32_t)crc;
+}
+
+/* What is to be appended next is told, and may not have come to its file. */
+static void active_files_parse_sizes(struct json_object *root, bool whole,
+                                     struct active_files *out)
+{
+    struct json_object *bytes = identity_get_object(root, "bytes");
+    struct json_object *before = whole ? identity_get_object(root, "before") : NULL;
+    struct json_object *inodes = whole ? identity_get_object(root, "inodes") : NULL;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        const char *name = channel_name((enum channel)c);
+        int64_t least = before ? identity_get_int(before, name, INT64_MAX) : -1;
+        out->bytes[c] = bytes ? identity_get_int(bytes, name, INT64_MAX) : -1;
+        out->least[c] = least >= 0 || !before ? least : out->bytes[c];
+        out->inode[c] = inodes ? identity_get_int(inodes, name, INT64_MAX) : -1;
+    }
+    snprintf(out->lock_file, sizeof out->lock_file, "%s",
+             identity_get_string(root, "lock_file"));
+}
+
 gpufl_status active_files_parse(const char *text, size_t len, struct active_files *out)
 {
     struct json_object *root = identity_parse_object(text, len);
-    struct json_object *active = NULL;
-    struct json_object *bytes = NULL;
+    struct json_object *active = root ? identity_get_object(root, "active") : NULL;
     gpufl_status status = GPUFL_ERR_FORMAT;
     memset(out, 0, sizeof *out);
-    if (root && json_object_object_get_ex(root, "active", &active) &&
-        json_object_is_type(active, json_type_object)) {
-        bool sized = json_object_object_get_ex(root, "bytes", &bytes) &&
-                     json_object_is_type(bytes, json_type_object);
+    if (active) {
         for (int c = 0; c < CHANNEL_COUNT; c++) {
             int64_t number = identity_get_int(active, channel_name((enum channel)c),
                                               LAYOUT_NUMBER_MAX);
             out->number[c] = number > 0 ? (uint32_t)number : 0;
-            out->bytes[c] =
-                sized ? identity_get_int(bytes, channel_name((enum channel)c), INT64_MAX)
-                      : -1;
         }
+        active_files_parse_sizes(root, active_files_are_whole(text, len, root), out);
         snprintf(out->boot_id, sizeof out->boot_id, "%s",
                  identity_get_string(root, "boot_id"));
         status = GPUFL_OK;

@@ -44,6 +44,9 @@ struct active_files {
     char boot_id[40];
     uint32_t number[CHANNEL_COUNT]; /**< of the active file; 0 = not told */
     int64_t bytes[CHANNEL_COUNT];   /**< no more than that are in it; -1 = not told */
+    int64_t least[CHANNEL_COUNT];   /**< no fewer; -1 = not told, by earlier versions */
+    int64_t inode[CHANNEL_COUNT];   /**< -1 = likewise */
+    char lock_file[LAYOUT_LOCK_FILE_TEXT]; /**< where those count */
 };
 
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its

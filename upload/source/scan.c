@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/source/told.h"
 
 static unsigned scan_index(const struct scan *scan, const char *name)
 {
@@ -255,16 +254,20 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
 
 /* What was noted on another boot may be older than the files, but where it agrees with
  * their names, both are as old. */
-static void scan_note_told(struct scan_channel *channel, uint32_t number, int64_t bytes,
-                           bool now)
+static void scan_note_told(int dir, struct scan_channel *channel,
+                           const struct active_files *told, bool now)
 {
+    enum channel index = channel_named(channel->name);
+    uint32_t number = index == CHANNEL_COUNT ? 0 : told->number[index];
     if (number == 0 || (!now && number != channel->highest + 1)) {
         return;
     }
     channel->told = true;
     if (number > channel->highest) {
         channel->told_active = number;
-        channel->told_bytes = bytes;
+        channel->told_bytes = now ? told->bytes[index] : -1;
+        channel->told_fit =
+            now && channel->has_active ? told_compare(dir, index, told) : TOLD_FITS;
     }
     if (number > channel->highest + 1) {
         channel->highest = number - 1;
@@ -282,11 +285,7 @@ static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
         return;
     }
     for (unsigned i = 0; i < scan->channels; i++) {
-        enum channel index = channel_named(scan->channel[i].name);
-        if (index != CHANNEL_COUNT) {
-            scan_note_told(&scan->channel[i], told.number[index],
-                           now ? told.bytes[index] : -1, now);
-        }
+        scan_note_told(dir, &scan->channel[i], &told, now);
     }
 }
 

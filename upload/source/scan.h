@@ -14,6 +14,7 @@
 #include "schema/layout.h"
 #include "upload/source/identity.h"
 #include "upload/source/listing.h"
+#include "upload/source/told.h"
 #include "upload/source/unread.h"
 
 /** Channels of one session that are followed. */
@@ -48,6 +49,7 @@ struct scan_channel {
     bool told;                 /**< the writer noted the number of the active file */
     uint32_t told_active;      /**< that number; 0 = none, or a file of it is there */
     int64_t told_bytes;        /**< no more than that are in it; -1 = not told */
+    enum told_fit told_fit;    /**< whether `<ch>.log` is as told */
     bool has_active;           /**< `<ch>.log` */
     bool has_active_gz;        /**< `<ch>.log.gz` */
     int64_t active_changed_ns; /**< time of its last change, in either form */

@@ -24,6 +24,7 @@ bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *n
 {
     char text[LAYOUT_TOLD_BYTES];
     char boot_id[BOOT_ID_TEXT];
+    char name[LAYOUT_LOCK_FILE_TEXT];
     struct stat before;
     struct stat st;
     ssize_t n = -1;
@@ -36,9 +37,27 @@ bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *n
     }
     close(fd);
     boot_id_get(boot_id);
+    layout_lock_file(name, st.st_dev, st.st_ino);
     bool told = n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK;
+    for (int c = 0; told && strcmp(out->lock_file, name) != 0 && c < CHANNEL_COUNT; c++) {
+        out->inode[c] = -1;
+    }
     *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
     return told;
+}
+
+enum told_fit told_compare(int dir, enum channel channel, const struct active_files *told)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    layout_active(name, channel_name(channel), false);
+    if (told->least[channel] < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return TOLD_FITS;
+    }
+    bool other = told->inode[channel] > 0 && (uint64_t)told->inode[channel] != st.st_ino;
+    return st.st_size < told->least[channel]             ? TOLD_LESS
+           : other && st.st_size != told->bytes[channel] ? TOLD_OTHER
+                                                         : TOLD_FITS;
 }
 
 static bool told_has_not_begun(const struct sys *sys, int dir, const char *channel,

@@ -11,9 +11,23 @@
 /** Reads the lock file in the session's directory \p dir. An empty one is not opened: if
  * a writer in this process holds a POSIX lock on it, as those of the existing client do,
  * closing it would release that. \return true if its writer told something; \p now: on
- * this boot. A power failure may keep that and take back what it tells of, or the other
+ * this boot. Inodes are those
+ * of this directory: a copy, and one whose file system shows other numbers here, has
+ * none. A power failure may keep that and take back what it tells of, or the other
  * way round. */
 bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now);
+
+/** Whether the active file that has the name is the one that its writer wrote. */
+enum told_fit {
+    TOLD_FITS,  /**< as far as is known */
+    TOLD_LESS,  /**< it has less than was written */
+    TOLD_OTHER, /**< it is another one, and its size is not the one that was told */
+};
+
+/** Compares the active file of \p channel in \p dir with what its writer told on this
+ * boot. A writer that lives only makes it larger, or gives it its name back. */
+enum told_fit told_compare(int dir, enum channel channel,
+                           const struct active_files *told);
 
 /** \return true if `<channel>.log.gz` in the session's directory \p dir holds something,
  * and cannot be the active file number \p file, the one after the newest sealed one: its

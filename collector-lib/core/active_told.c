@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes are told before they are reached: a reader of an active file that another tool
+ * has replaced or compressed learns whether that has all of it. What is read there is of
+ * this boot: a power failure may keep it and take the rename. */
+#include "collector-lib/core/active_told.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/boot_id.h"
+#include "base/crc32c.h"
+#include "schema/layout.h"
+
+/* `,"<key>":{"device":1,…}`. */
+static size_t told_object(char *out, size_t cap, const char *key,
+                          const uint64_t value[CHANNEL_COUNT])
+{
+    size_t len = (size_t)snprintf(out, cap, ",\"%s\":{", key);
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        len += (size_t)snprintf(out + len, cap - len, "%s\"%s\":%" PRIu64, c ? "," : "",
+                                channel_name((enum channel)c), value[c]);
+    }
+    return len + (size_t)snprintf(out + len, cap - len, "}");
+}
+
+/* A job may be killed between telling a size and writing. */
+static size_t told_before(char *out, size_t cap, const struct channel_file *file,
+                          enum channel appending)
+{
+    return appending == CHANNEL_COUNT
+               ? (size_t)snprintf(out, cap, ",\"before\":{}")
+               : (size_t)snprintf(out, cap, ",\"before\":{\"%s\":%" PRIu64 "}",
+                                  channel_name(appending), file[appending].size_bytes);
+}
+
+/* Inodes count only where the lock file is the one that is named, which it is not in a
+ * copy, nor where file systems show other numbers to the reader. */
+static size_t told_format(char *out, size_t cap, const struct session_lock *lock,
+                          const struct channel_file *file, enum channel appending)
+{
+    uint64_t number[CHANNEL_COUNT];
+    uint64_t bytes[CHANNEL_COUNT];
+    uint64_t inode[CHANNEL_COUNT];
+    char boot_id[BOOT_ID_TEXT];
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        number[c] = file[c].rotated + 1;
+        bytes[c] = file[c].told_bytes;
+        inode[c] = file[c].own.inode;
+    }
+    boot_id_get(boot_id);
+    layout_lock_file(name, lock->file.device, lock->file.inode);
+    size_t len = (size_t)snprintf(out, cap, "{\"boot_id\":\"%s\",\"lock_file\":\"%s\"",
+                                  boot_id, name);
+    len += told_object(out + len, cap - len, "active", number);
+    len += told_object(out + len, cap - len, "bytes", bytes);
+    len += told_before(out + len, cap - len, file, appending);
+    len += told_object(out + len, cap - len, "inodes", inode);
+    return len + (size_t)snprintf(out + len, cap - len, LAYOUT_TOLD_CRC "%" PRIu32 "}",
+                                  crc32c(0, out, len));
+}
+_Static_assert(LAYOUT_TOLD_BYTES > 506,
+               "that is the longest one, with the largest numbers");
+
+/* The size never changes, so one write replaces all of it. */
+void active_told_write(const struct session_lock *lock,
+                       const struct channel_file file[CHANNEL_COUNT],
+                       enum channel appending)
+{
+    char text[LAYOUT_TOLD_BYTES + 1];
+    size_t len = told_format(text, sizeof text, lock, file, appending);
+    snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
+    if (own_fd_is_ours(&lock->file)) {
+        (void)!pwrite(lock->file.fd, text, LAYOUT_TOLD_BYTES, 0);
+    }
+}
