@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/gz_costly.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/engine_state.h"
 #include "upload/resolve/resolve.h"
 
 static unsigned lines_of(const struct rig *rig, const char *channel)
@@ -243,6 +245,53 @@ static void what_cannot_be_read_may_change_and_go_and_come(void **state)
     rig_delete(rig);
 }
 
+#define COSTLY_LINES  6000u
+#define COSTLY_GROUPS 2u
+
+static void lines_that_cost(const struct live_session *s, unsigned lines)
+{
+    char line[200];
+    snprintf(line, sizeof line, "{\"type\":\"job_start\",\"session_id\":\"%s\"}\n",
+             s->id);
+    gz_costly_make(s->dir, "scope.log.gz", line, lines, COSTLY_GROUPS);
+}
+
+/* What was sent of it is decoded to look for more, which takes several looks: none of
+ * them takes longer than a turn of a stream does. */
+static void what_was_given_up_is_decoded_in_steps(void **state)
+{
+    (void)state;
+    struct live_session s;
+    char path[600];
+    unsigned looks = 0;
+    struct rig *rig = rig_new();
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    lines_that_cost(&s, COSTLY_LINES);
+    snprintf(path, sizeof path, "%s/scope.log.gz", s.dir);
+    assert_int_equal(truncate(path, COSTLY_LINES * COSTLY_GROUPS * 92), 0);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    unsigned sent = lines_of(rig, "scope");
+    assert_in_range(sent, 1, COSTLY_LINES - 1);
+    give_up(rig, "scope");
+    again(rig);
+    lines_that_cost(&s, COSTLY_LINES);
+    uint64_t begun_ms = rig_now_ms();
+    while (rig_summary(rig).sessions_done) {
+        uint64_t before = rig->engine->gz.work;
+        rig_run(rig, 1, false);
+        assert_true(rig->engine->gz.work - before < 3 * GZ_CACHE_STEP_BYTES);
+        looks += rig->engine->gz.work != before;
+        assert_true(rig_now_ms() - begun_ms < 3600000);
+    }
+    rig_run(rig, 60000, false);
+    assert_true(looks > 1);
+    assert_int_equal(lines_of(rig, "scope"), COSTLY_LINES);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_shorter_file_of_its_name_is_held),
         cmocka_unit_test(what_cannot_be_read_is_no_growth),
         cmocka_unit_test(what_cannot_be_read_may_change_and_go_and_come),
+        cmocka_unit_test(what_was_given_up_is_decoded_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #define CONTENT (3u << 20)
 #define BATCH   (64u << 10)
 
+#define MARK 4096u
+
 /* What is random compresses badly, so that the input is read in many pieces. */
 static char *gz_content(size_t len)
 {
@@ -79,6 +81,32 @@ static void batches_that_go_back_a_little_decode_a_file_about_once(void **state)
         assert_true(cache.work <= 4 * CONTENT);
         gz_cache_close(&cache);
     }
+    close(fd);
+    free(buf);
+    free(data);
+    dirs_remove(dir);
+}
+
+/* As when a file is compared with what was sent of it at each look. */
+static void a_mark_and_what_follows_it_are_decoded_once(void **state)
+{
+    (void)state;
+    char *data = gz_content(CONTENT);
+    char *dir = dirs_make();
+    char *buf = malloc(BATCH);
+    struct gz_cache cache = {0};
+    size_t len;
+    gz_add_member(dir, data, CONTENT);
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    const uint64_t at = CONTENT / 2;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(gz_cache_read(&cache, fd, at - MARK, buf, MARK, &len), GPUFL_OK);
+        assert_memory_equal(buf, data + at - MARK, MARK);
+        assert_int_equal(gz_cache_read(&cache, fd, at, buf, 1 + i, &len), GPUFL_OK);
+        assert_memory_equal(buf, data + at, 1 + i);
+    }
+    assert_true(cache.work <= 2 * CONTENT);
+    gz_cache_close(&cache);
     close(fd);
     free(buf);
     free(data);
@@ -453,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_that_go_back_a_little_decode_a_file_about_once),
+        cmocka_unit_test(a_mark_and_what_follows_it_are_decoded_once),
         cmocka_unit_test(any_place_of_any_members_can_be_read_in_any_order),
         cmocka_unit_test(
             a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing),

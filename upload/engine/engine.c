@@ -245,6 +245,7 @@ static void engine_pump_journals(struct engine *engine, uint64_t now_ms)
 static void engine_list_roots(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
+        gz_cache_turn(&engine->gz, now_ms);
         discovery_step(engine->root[i], now_ms);
         parking_ask_again(engine->root[i]);
     }
@@ -326,6 +327,7 @@ uint64_t engine_turn(struct engine *engine)
         progress_publish(engine->root[i], now_ms);
     }
     wakeups_list_again(engine);
+    gz_cache_turn(&engine->gz, now_ms); /* for all that is touched before the next turn */
     return next_wait_ms(engine, now_ms);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "schema/layout.h"
+#include "upload/owners/owners.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
 
@@ -21,6 +22,7 @@ struct growth_channel {
     int dir; /* the descriptor that the path is beneath */
     const char *path;
     const char *name;
+    const struct parked_session *of;
     struct packed_stream at;
     struct second_known second; /**< what its compressed active file was found to be */
     uint64_t changed_ns;        /**< times of change of its files, added up */
@@ -104,6 +106,14 @@ static void growth_look_at_seal(struct growth_channel *c)
     c->seal_same = there && bytes == sealed->bytes;
 }
 
+/* A reader is told by its address: each channel has one. */
+static struct gz_cache *growth_cache(const struct growth_channel *c)
+{
+    struct engine *engine = c->root->engine;
+    return gz_cache_for(&engine->gz, owners_account(&engine->owners, c->of->owner),
+                        (const char *)c->of + c->at.channel);
+}
+
 static struct tail_where growth_where(const struct growth_channel *c)
 {
     return (struct tail_where){.root = c->dir,
@@ -115,6 +125,7 @@ static struct tail_where growth_where(const struct growth_channel *c)
                                .mark = c->at.mark,
                                .mark_at = c->at.offset,
                                .second = (struct second_known *)(uintptr_t)&c->second,
+                               .cache = growth_cache(c),
                                .head = c->at.head};
 }
 
@@ -199,7 +210,8 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
     struct growth_channel c = {.root = root,
                                .dir = dir < 0 ? root->fd : dir,
                                .path = dir < 0 ? s->node.path : ".",
-                               .name = root->channels.name[channel]};
+                               .name = root->channels.name[channel],
+                               .of = s};
     for (unsigned k = 0; k < s->streams; k++) {
         if (stream[k].channel == channel) {
             c.at = stream[k];
@@ -208,16 +220,20 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
     return c;
 }
 
-/* What a person gave up does not count while it cannot be read, whatever becomes of it.
+/* What a compressed file holds is looked at in steps: then this look counts for nothing.
+ * What a person gave up does not count while it cannot be read, whatever becomes of it.
  * The first look of a run cannot tell what was there when the disk had lost the rest. */
 bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
+    const struct parked_session before = *s;
+    struct gz_cache *gz = &root->engine->gz;
     bool first = s->bytes == 0;
     bool unsent = false;
     uint64_t bytes = 1;
     uint64_t changed_ns = 0;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     struct packed_stream stream[SCAN_CHANNELS_MAX];
+    gz->busy = false;
     parked_streams(s, stream);
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, stream, i);
@@ -238,5 +254,8 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
         growth_note_seal(s, &channel[i], changed);
         grew = grew || (changed && growth_rewritten(&channel[i]));
     }
-    return grew;
+    if (gz->busy) {
+        *s = before;
+    }
+    return grew && !gz->busy;
 }

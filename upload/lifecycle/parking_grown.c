@@ -17,6 +17,8 @@
 
 #define CLAIMED_AT_ONCE 64u
 #define LOOKED_AT_FIRST 256u /* complete sessions at most, by the first listing */
+/* Decoding so much counts as an inspection, of which a step of a listing makes 32. */
+#define INSPECTION_BYTES (GZ_CACHE_STEP_BYTES / 32)
 
 /* Journals of earlier versions do not say which directory it was. One that has not
  * changed since is taken for it: from then on, another user's is told from it. */
@@ -142,7 +144,11 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         parking_is_of_old(root, s)) {
         root->epoch = root->epoch_asks = 0; /* a listing may find very many of these */
     }
-    return parking_reopen_if(root, s, false);
+    uint64_t before = gz_cache_spent(&root->engine->gz);
+    bool opened = parking_reopen_if(root, s, false);
+    uint64_t decoded = gz_cache_spent(&root->engine->gz) - before;
+    root->inspected += (unsigned)(decoded / INSPECTION_BYTES);
+    return opened;
 }
 
 bool parking_look_waits(const struct root *root)

@@ -8,7 +8,8 @@
 #include "upload/source/gz_decoder.h"
 
 #define CHUNK_BYTES 16384u
-/* What lies before a place is read, too: a mark, or the last line. */
+/* What lies before a place is read, too: a mark, or the last line. The place before that
+ * stays known while both are read in turn. */
 #define BEFORE_BYTES 4096u
 /* Whoever began it does not come back. */
 #define LEFT_MS 60000u
@@ -87,7 +88,7 @@ static gpufl_status gz_decode_at(struct gz_cache *cache, struct gz_decoder *d,
         status = gz_skip(cache, d, before, &there);
     }
     if (status == GPUFL_OK && there && !cache->holds_place) {
-        gz_decoder_keep(d);
+        gz_decoder_keep(d, before > BEFORE_BYTES ? before - BEFORE_BYTES : 0);
     }
     if (status == GPUFL_OK && there) {
         status = gz_skip(cache, d, offset, &there);

@@ -129,10 +129,13 @@ bool gz_decoder_back(struct gz_decoder *d, uint64_t offset)
     return inflateReset(&p->z) == Z_OK;
 }
 
-void gz_decoder_keep(struct gz_decoder *d)
+void gz_decoder_keep(struct gz_decoder *d, uint64_t least)
 {
     struct gz_point *from = &d->point[d->now];
     struct gz_point *to = &d->point[!d->now];
+    if (d->has_back && to->out >= least && to->out <= from->out) {
+        return;
+    }
     gz_drop_back(d);
     *to = (struct gz_point){.in = from->in,
                             .out = from->out,

@@ -53,8 +53,9 @@ uint64_t gz_decoder_way(const struct gz_decoder *decoder);
  * memory. */
 bool gz_decoder_back(struct gz_decoder *decoder, uint64_t offset);
 
-/** Keeps the place where it is now, to go back to it; the one before is forgotten. */
-void gz_decoder_keep(struct gz_decoder *decoder);
+/** Keeps the place where it is now, to go back to it, unless one is kept that is at
+ * \p least or behind it; the one before is forgotten. */
+void gz_decoder_keep(struct gz_decoder *decoder, uint64_t least);
 
 /** Decodes up to \p cap bytes into \p buf, until that has cost \p limit. What follows the
  * last member is ignored, as gzip does. \return GPUFL_OK; GPUFL_ERR_FORMAT when the file
