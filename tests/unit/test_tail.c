@@ -218,11 +218,11 @@ static void a_sealed_file_that_is_read_has_a_next_one_once_that_is_there(void **
         .root = f.fd, .path = ID, .channel = "device", .layout = SESSION_LIVE, .file = 1};
     assert_int_equal(tail_read(&sys_real, &where, buf, sizeof buf, &chunk), GPUFL_OK);
     where.offset = chunk.size;
-    assert_false(tail_has_next(&sys_real, &where));
+    assert_false(tail_where_has_next(&sys_real, &where));
     live_line(&f.live, "device", "x", 2);
-    assert_true(tail_has_next(&sys_real, &where));
+    assert_true(tail_where_has_next(&sys_real, &where));
     where.offset--; /* not all of it is read */
-    assert_false(tail_has_next(&sys_real, &where));
+    assert_false(tail_where_has_next(&sys_real, &where));
     end(&f);
 }
 

@@ -350,6 +350,7 @@ enum made batch_make(struct stream *st)
     struct tail_where where = stream_where(st);
     struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,
                                    .max_lines = engine->config.max_batch_lines};
+    where.damaged = &st->damaged;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status != GPUFL_OK) {

@@ -20,7 +20,7 @@ bool next_file_may_begin(const struct stream *st)
     return st->file < st->highest || session_writer_is_gone(session) ||
            (session_writer_is_unprobed(session) &&
             session_silent(session, sys->now_ms())) ||
-           tail_has_next(sys, &where);
+           tail_where_has_next(sys, &where);
 }
 
 bool next_file_pass(struct stream *st)

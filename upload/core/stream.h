@@ -74,6 +74,7 @@ struct stream {
     uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
     struct file_known known;     /**< the file that was read last */
+    uint64_t damaged;            /**< stamp of one that has no whole line behind offset */
     struct record_mark mark;     /**< of file, before offset */
     struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
     struct record_end end;       /**< where it ends at the backend, by positions */

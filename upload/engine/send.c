@@ -93,12 +93,12 @@ static enum made send_make_one(struct stream *st)
     enum made made;
     gz_cache_turn(&engine->gz, engine->config.sys->now_ms());
     do {
+        uint64_t before = gz_cache_spent(&engine->gz);
         made = send_step(st);
         engine->made_bytes += made == MADE_STEP ? STEP_BYTES : 0;
+        engine->made_bytes += gz_cache_spent(&engine->gz) - before;
     } while (made == MADE_STEP && !engine->gz.busy && !send_made_enough(engine));
-    uint64_t decoded = gz_cache_spent(&engine->gz);
-    engine->made_bytes += decoded;
-    session_note_compared(st->session, decoded);
+    session_note_compared(st->session, gz_cache_spent(&engine->gz));
     if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
     }

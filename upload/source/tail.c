@@ -224,6 +224,10 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
 {
     struct gz_cache once = {0};
     struct gz_cache *cache = w->cache ? w->cache : &once;
+    uint64_t stamp = w->damaged ? tail_where_stamp(w, fd) : 0;
+    if (w->damaged && *w->damaged == stamp) {
+        return GPUFL_ERR_FORMAT;
+    }
     gpufl_status status = gz_cache_read(cache, fd, w->offset, buf, cap, &out->len);
     if (cache->plain && status == GPUFL_OK) {
         out->len = 0;
@@ -234,6 +238,9 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     if (newline) { /* what is whole before the cut */
         out->len = (size_t)(newline - buf) + 1;
         status = GPUFL_OK;
+    }
+    if (w->damaged && status == GPUFL_ERR_FORMAT) {
+        *w->damaged = stamp;
     }
     gz_cache_close(&once);
     out->part = cache->part;
@@ -353,32 +360,6 @@ int64_t tail_unchanged_since(const struct sys *sys, const struct tail_where *w,
     int64_t since = chunk.packed ? 0 : sys->unchanged_since(fd);
     close(fd);
     return since;
-}
-
-static bool stat_file(const struct sys *sys, const struct tail_where *w, uint32_t number,
-                      struct stat *st, bool *gz)
-{
-    int fd = tail_where_open_either(sys, w, number, gz);
-    bool ok = fd >= 0 && fstat(fd, st) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return ok;
-}
-
-/* A writer that cannot open the next file renames the sealed one back, so an active file
- * may be this one: unless both are there at last, and are two. It cannot rename one that
- * was compressed. */
-bool tail_has_next(const struct sys *sys, const struct tail_where *w)
-{
-    struct stat next;
-    struct stat sealed;
-    bool gz;
-    bool begun =
-        stat_file(sys, w, w->file + 1, &next, &gz) || stat_file(sys, w, 0, &next, &gz);
-    return begun && stat_file(sys, w, w->file, &sealed, &gz) &&
-           (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || (uint64_t)sealed.st_size == w->offset);
 }
 
 gpufl_status tail_open_window(const struct sys *sys, const struct tail_where *w, int *fd,

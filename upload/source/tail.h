@@ -52,10 +52,6 @@ enum file_match tail_compare(const struct sys *sys, const struct tail_where *whe
 int64_t tail_unchanged_since(const struct sys *sys, const struct tail_where *where,
                              struct file_known *found);
 
-/** \return true if sealed file `where->file` of a live channel ends at `where->offset`
- * and its writer has begun the next one: from then on it does not take the seal back. */
-bool tail_has_next(const struct sys *sys, const struct tail_where *where);
-
 /** Opens the payload of the v1.3 window at \p where for reading into *fd; *gz tells its
  *  kind.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND or GPUFL_ERR_IO. */

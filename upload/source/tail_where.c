@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "upload/source/told.h"
 
 int tail_where_enter(const struct sys *sys, const struct tail_where *w,
@@ -61,6 +63,45 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     }
     errno = error;
     return -1;
+}
+
+static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
+                            uint32_t number, struct stat *st, bool *gz)
+{
+    int fd = tail_where_open_either(sys, w, number, gz);
+    bool ok = fd >= 0 && fstat(fd, st) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ok;
+}
+
+/* A writer that cannot open the next file renames the sealed one back, so an active file
+ * may be this one: unless both are there at last, and are two. It cannot rename one that
+ * was compressed. */
+bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
+{
+    struct stat next;
+    struct stat sealed;
+    bool gz;
+    bool begun = tail_where_stat(sys, w, w->file + 1, &next, &gz) ||
+                 tail_where_stat(sys, w, 0, &next, &gz);
+    return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
+           (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
+           (gz || (uint64_t)sealed.st_size == w->offset);
+}
+
+uint64_t tail_where_stamp(const struct tail_where *w, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        return 1;
+    }
+    const int64_t all[] = {(int64_t)st.st_dev, (int64_t)st.st_ino, st.st_size,
+                           st.st_mtim.tv_sec,  st.st_mtim.tv_nsec, st.st_ctim.tv_sec,
+                           st.st_ctim.tv_nsec, (int64_t)w->offset};
+    uint64_t stamp = hash64_bytes(HASH64_BASIS, all, sizeof all);
+    return stamp > 1 ? stamp : 2;
 }
 
 /* If the mark ends behind the position, the decoder keeps its place there: both are read

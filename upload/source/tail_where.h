@@ -28,8 +28,10 @@ struct tail_where {
                                  = none. It is updated */
     struct second_known *second; /**< live: what the compressed active file was found to
                                     be; NULL = nothing is known */
-    bool any_number;             /**< live: whichever file is active is this one */
-    bool tells_holes; /**< a hole is told instead of being read: see tail_chunk */
+    uint64_t *damaged; /**< the stamp of a compressed file that has no whole line at the
+                          position, and of that: it is not decoded again; NULL = it is */
+    bool any_number;   /**< live: whichever file is active is this one */
+    bool tells_holes;  /**< a hole is told instead of being read: see tail_chunk */
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */
@@ -52,6 +54,13 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *where
  * descriptor, which the caller closes, or -1 with errno, as above. */
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,
                      struct tail_where *in);
+
+/** \return true if sealed file `where->file` of a live channel ends at `where->offset`
+ * and its writer has begun the next one: from then on it does not take the seal back. */
+bool tail_where_has_next(const struct sys *sys, const struct tail_where *where);
+
+/** \return what stands for the file as it is now and the position; not 0. */
+uint64_t tail_where_stamp(const struct tail_where *where, int fd);
 
 /** Compares the bytes of \p fd before where->mark_at with where->mark. */
 enum file_match tail_where_match(const struct sys *sys, const struct tail_where *where,
