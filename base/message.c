@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
-
 /* Of ASCII, and those of ISO 6429 above it, which UTF-8 writes as C2 80 to C2 9F. */
 static size_t control_bytes(const unsigned char *at)
 {
@@ -17,7 +15,7 @@ static size_t control_bytes(const unsigned char *at)
     return *at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f ? 2 : 0;
 }
 
-static void put_escaped(struct text *out, const char *string)
+void message_put_escaped(struct text *out, const char *string)
 {
     for (const unsigned char *at = (const unsigned char *)string; *at;) {
         size_t control = control_bytes(at);
@@ -37,40 +35,26 @@ static void put_escaped(struct text *out, const char *string)
 void message_escape(const char *text, char *out, size_t size)
 {
     struct text line = {0};
-    put_escaped(&line, text);
+    message_put_escaped(&line, text);
     text_append(&line, "", 1);
     snprintf(out, size, "%s", line.failed ? "out of memory" : line.data);
     text_fini(&line);
 }
 
-static void message_put(const char *program, const char *separator, const char *format,
-                        va_list args)
+void message_line(const char *program, const char *format, ...)
 {
+    va_list args;
     struct text line = {0};
     char *text = NULL;
+    va_start(args, format);
     int len = vasprintf(&text, format, args);
-    text_printf(&line, "%s%s", program, separator);
-    put_escaped(&line, len < 0 ? "out of memory" : text);
+    va_end(args);
+    text_printf(&line, "%s: ", program);
+    message_put_escaped(&line, len < 0 ? "out of memory" : text);
     text_puts(&line, "\n");
     fwrite(line.data, 1, line.failed ? 0 : line.len, stderr);
     text_fini(&line);
     if (len >= 0) {
         free(text);
     }
-}
-
-void message_line(const char *program, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    message_put(program, ": ", format, args);
-    va_end(args);
-}
-
-void message_of_library(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    message_put("[GPUFL]", " ", format, args);
-    va_end(args);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /** For `'%.*s%s'`: a value, of which more than \p max bytes are cut off and dots shown.
  */
 #define MESSAGE_VALUE(value, max)                                                        \
@@ -19,7 +21,7 @@ __attribute__((format(printf, 2, 3))) void message_line(const char *program,
 /** Copies \p text, as far as there is room, with control characters escaped likewise. */
 void message_escape(const char *text, char *out, size_t size);
 
-/** The same as a line of libgpufl, which is a guest in its process: "[GPUFL] text". */
-__attribute__((format(printf, 1, 2))) void message_of_library(const char *format, ...);
+/** Appends \p string to \p out, likewise. */
+void message_put_escaped(struct text *out, const char *string);
 
 #endif

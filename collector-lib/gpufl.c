@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/recorder.h"
@@ -52,8 +52,14 @@ static void reset_in_child(void)
     }
     pthread_mutex_init(&process.lock, NULL);
     fork_guard_in_child();
+    library_log_after_fork();
     stacks_after_fork();
     recorder_after_fork(&process.recorder);
+}
+
+void gpufl_set_log_callback(gpufl_log_fn log, void *arg)
+{
+    library_log_set(log, arg);
 }
 
 void gpufl_init_options_default(struct gpufl_init_options *options)
@@ -208,16 +214,19 @@ static void say_not_recording(const struct settings *settings, gpufl_status stat
 {
     int reason = errno;
     if (status == GPUFL_ERR_NOMEM) {
-        message_of_library("not recording: out of memory, or of keys for data of threads "
-                           "(PTHREAD_KEYS_MAX)");
+        library_log(GPUFL_LOG_ERROR,
+                    "not recording: out of memory, or of keys for data of threads "
+                    "(PTHREAD_KEYS_MAX)");
     } else if (opened) {
-        message_of_library("not recording: cannot start a thread: %s (raise the limit of "
-                           "processes, ulimit -u or pids.max)",
-                           strerror(reason));
+        library_log(GPUFL_LOG_ERROR,
+                    "not recording: cannot start a thread: %s (raise the limit of "
+                    "processes, ulimit -u or pids.max)",
+                    strerror(reason));
     } else {
-        message_of_library("not recording: cannot create a session in %s: %s (set "
-                           "log_path to a writable directory)",
-                           settings->log_path, strerror(reason));
+        library_log(GPUFL_LOG_ERROR,
+                    "not recording: cannot create a session in %s: %s (set "
+                    "log_path to a writable directory)",
+                    settings->log_path, strerror(reason));
     }
     errno = reason;
 }
@@ -265,7 +274,7 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
     if (status == GPUFL_OK) {
         status = start_locked(&settings);
     } else if (status == GPUFL_ERR_USAGE) {
-        message_of_library("not recording: %s", why);
+        library_log(GPUFL_LOG_ERROR, "not recording: %s", why);
     }
     unlock_process(cancel_state);
     return status;

@@ -19,7 +19,7 @@ BELOW = {
     "collector-lib/trace": ["base", "schema", "collector-lib/core"],
     "collector-lib/writer": ["base", "schema", "collector-lib/core", "collector-lib/sample",
                              "collector-lib/trace"],
-    "collector-lib": ["base", "collector-lib/core", "collector-lib/trace", "collector-lib/writer"],
+    "collector-lib": ["collector-lib/core", "collector-lib/trace", "collector-lib/writer"],
     "collector-lib/cupti": ["base", "collector-lib/core", "collector-lib/trace"],
     "collector-lib/inject": [],
     "upload/http": ["base", "schema"],

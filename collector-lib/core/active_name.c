@@ -9,6 +9,7 @@
 
 #include "base/plural.h"
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
 
 static void say_not_restored(struct channel_file *file, enum channel channel,
@@ -16,11 +17,12 @@ static void say_not_restored(struct channel_file *file, enum channel channel,
 {
     if (!file->name_loss_said) {
         file->name_loss_said = true;
-        fprintf(stderr,
-                "[GPUFL] %s/%s.log was removed or replaced, and cannot be restored yet: "
-                "%s; its lines are lost if it cannot be before the session ends (free "
-                "some space, or check the directory)\n",
-                id, channel_name(channel), strerror(reason));
+        library_log(
+            GPUFL_LOG_ERROR,
+            "%s/%s.log was removed or replaced, and cannot be restored yet: "
+            "%s; its lines are lost if it cannot be before the session ends (free "
+            "some space, or check the directory)",
+            id, channel_name(channel), strerror(reason));
     }
 }
 
@@ -43,11 +45,11 @@ static void say_replaced(struct channel_file *file, enum channel channel, const 
 {
     if (!file->name_loss_said) {
         file->name_loss_said = true;
-        fprintf(stderr,
-                "[GPUFL] %s/%s.log was replaced by a file of other content: %" PRIu64
-                " %s lost (leave the files of a running session alone)\n",
-                id, channel_name(channel), lost_lines,
-                plural(lost_lines, "line is", "lines are"));
+        library_log(GPUFL_LOG_ERROR,
+                    "%s/%s.log was replaced by a file of other content: %" PRIu64
+                    " %s lost (leave the files of a running session alone)",
+                    id, channel_name(channel), lost_lines,
+                    plural(lost_lines, "line is", "lines are"));
     }
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/named_file.h"
 #include "collector-lib/core/flat_json.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/option_fields.h"
 
 static void set_from_member(void *arg, const char *key, enum flat_json_kind kind,
@@ -42,13 +42,15 @@ void config_file_read(struct config_file *file)
     const char *fault;
     ssize_t n = read_text(file, &fault);
     if (n < 0) {
-        message_of_library("configuration file %s ignored: %s", file->path, fault);
+        library_log(GPUFL_LOG_WARNING, "configuration file %s ignored: %s", file->path,
+                    fault);
         return;
     }
     file->text[n] = '\0';
     if (!flat_json_parse(file->text, (size_t)n, set_from_member, file, &stopped)) {
-        message_of_library("%s:%u:%u: not a JSON object; only what precedes the error is "
-                           "used",
-                           file->path, stopped.line, stopped.column);
+        library_log(GPUFL_LOG_WARNING,
+                    "%s:%u:%u: not a JSON object; only what precedes the error is "
+                    "used",
+                    file->path, stopped.line, stopped.column);
     }
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/message.h"
 #include "base/nearest.h"
 #include "base/parse_bool.h"
+#include "collector-lib/core/library_log.h"
 
 enum kind { KIND_TEXT, KIND_INT, KIND_BOOL, KIND_BACKEND, KIND_ENGINE };
 
@@ -193,8 +193,8 @@ void option_fields_take_env(struct gpufl_init_options *into)
         const char *value = fields[i].env ? getenv(fields[i].env) : NULL;
         const char *wanted = value && *value ? set_text(into, &fields[i], value) : NULL;
         if (wanted) {
-            message_of_library("%s=%s ignored: expected %s", fields[i].env, value,
-                               wanted);
+            library_log(GPUFL_LOG_WARNING, "%s=%s ignored: expected %s", fields[i].env,
+                        value, wanted);
         }
     }
 }
@@ -226,9 +226,9 @@ static void report_unknown(const char *path, const char *key)
         name[i] = fields[i].key;
     }
     const char *nearest = nearest_name(key, name, FIELDS);
-    message_of_library("%s: unknown key \"%s\" ignored%s%s%s", path, key,
-                       nearest ? " (did you mean \"" : "", nearest ? nearest : "",
-                       nearest ? "\"?)" : "");
+    library_log(GPUFL_LOG_WARNING, "%s: unknown key \"%s\" ignored%s%s%s", path, key,
+                nearest ? " (did you mean \"" : "", nearest ? nearest : "",
+                nearest ? "\"?)" : "");
 }
 
 void option_fields_take_member(struct gpufl_init_options *into, const char *path,
@@ -243,7 +243,8 @@ void option_fields_take_member(struct gpufl_init_options *into, const char *path
                                  ? set_text(into, &fields[i], value)
                                  : type_name(fields[i].kind);
         if (wanted) {
-            message_of_library("%s: %s ignored: expected %s", path, key, wanted);
+            library_log(GPUFL_LOG_WARNING, "%s: %s ignored: expected %s", path, key,
+                        wanted);
         }
         return;
     }

@@ -14,6 +14,7 @@
 #include "collector-lib/core/active_name.h"
 #include "collector-lib/core/active_told.h"
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
 
@@ -160,11 +161,11 @@ static void keep_path(struct session_dir *dir, const char *log_path)
 static void say_without_lock(const struct session_dir *dir)
 {
     if (!dir->lock.held) {
-        fprintf(
-            stderr,
-            "[GPUFL] session %s is recorded without a lock, which its file system "
+        library_log(
+            GPUFL_LOG_WARNING,
+            "session %s is recorded without a lock, which its file system "
             "refused: %s; whether its writer lives can be told on this host only (use "
-            "a local directory, or mount with locks)\n",
+            "a local directory, or mount with locks)",
             dir->id, strerror(dir->lock.refused));
     }
 }
@@ -213,8 +214,8 @@ static void sync_file(struct session_dir *dir, enum channel channel)
 {
     if (fdatasync(dir->file[channel].own.fd) < 0 && !dir->sync_failure_said) {
         dir->sync_failure_said = true;
-        fprintf(stderr, "[GPUFL] cannot sync %s/%s.log: %s; lines may be lost\n", dir->id,
-                channel_name(channel), strerror(errno));
+        library_log(GPUFL_LOG_WARNING, "cannot sync %s/%s.log: %s; lines may be lost",
+                    dir->id, channel_name(channel), strerror(errno));
     }
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "base/parse_bool.h"
 #include "collector-lib/core/config_file.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/option_fields.h"
 
 #define SAMPLE_RATE_MAX_MS 86400000
@@ -24,7 +24,8 @@ static void say_no_switch(const char *name)
     const char *value = getenv(name);
     bool on;
     if (value && *value && !parse_switch(value, &on)) {
-        message_of_library("%s=%s ignored: expected " PARSE_SWITCH_WORDS, name, value);
+        library_log(GPUFL_LOG_WARNING, "%s=%s ignored: expected " PARSE_SWITCH_WORDS,
+                    name, value);
     }
 }
 
@@ -45,8 +46,9 @@ static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *o
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || *end || value[0] < '0' || value[0] > '9' || number < min ||
         number > max) {
-        message_of_library("%s=%s ignored: expected a number from %llu to %llu", name,
-                           value, (unsigned long long)min, (unsigned long long)max);
+        library_log(GPUFL_LOG_WARNING,
+                    "%s=%s ignored: expected a number from %llu to %llu", name, value,
+                    (unsigned long long)min, (unsigned long long)max);
         return false;
     }
     *out = number;
@@ -81,9 +83,9 @@ static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[25
 static void warn_deprecated(const struct gpufl_init_options *o)
 {
     if (o->remote_upload) {
-        fputs("[GPUFL] remote_upload (GPUFL_REMOTE_UPLOAD) is deprecated and has no "
-              "effect: call gpufl_upload_logs() or run gpufl-agent\n",
-              stderr);
+        library_log(GPUFL_LOG_WARNING,
+                    "remote_upload (GPUFL_REMOTE_UPLOAD) is deprecated and has no "
+                    "effect: call gpufl_upload_logs() or run gpufl-agent");
     }
 }
 
@@ -130,8 +132,8 @@ static enum gpufl_profiling_engine max_engine(void)
     enum gpufl_profiling_engine max = (enum gpufl_profiling_engine)(OPTION_ENGINES - 1);
     const char *wanted = value && *value ? option_fields_engine(value, &max) : NULL;
     if (wanted) {
-        message_of_library("GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken", value,
-                           wanted);
+        library_log(GPUFL_LOG_WARNING,
+                    "GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken", value, wanted);
         max = GPUFL_ENGINE_MONITOR;
     }
     return max;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/plural.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
 
 #define CHECK_EVERY_NS 1000000000
@@ -81,8 +82,8 @@ static void pause_at_limit(struct spool *s, bool budget, uint64_t used, uint64_t
              ",available_bytes=%" PRIu64 ",min_free_bytes=%" PRIu64,
              budget ? "spool_budget_exceeded" : "filesystem_reserve_reached", used,
              s->max_bytes, left, s->min_free_bytes);
-    fprintf(stderr, "[GPUFL] recording paused: %s; it resumes when there is room\n",
-            s->reason);
+    library_log(GPUFL_LOG_ERROR, "recording paused: %s; it resumes when there is room",
+                s->reason);
     begin_pause(s, wall_ns);
 }
 
@@ -106,10 +107,10 @@ bool spool_fail(struct spool *s, const char *channel, int reason, int64_t mono_n
     s->failed = true;
     snprintf(s->reason, sizeof s->reason, "write_failed:channel=%s,errno=%d", channel,
              reason);
-    fprintf(stderr,
-            "[GPUFL] recording paused: cannot write %s.log: %s; it resumes when writes "
-            "succeed (free some space, or check the directory)\n",
-            channel, strerror(reason));
+    library_log(GPUFL_LOG_ERROR,
+                "recording paused: cannot write %s.log: %s; it resumes when writes "
+                "succeed (free some space, or check the directory)",
+                channel, strerror(reason));
     begin_pause(s, wall_ns);
     set_retry(s, mono_ns);
     return true;
@@ -134,8 +135,8 @@ void spool_resume(struct spool *s, int64_t mono_ns)
     s->paused = s->failed = false;
     s->resumed_ns = mono_ns;
     s->markers++;
-    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " %s lost\n", s->lost_lines,
-            plural(s->lost_lines, "line was", "lines were"));
+    library_log(GPUFL_LOG_INFO, "recording resumed; %" PRIu64 " %s lost", s->lost_lines,
+                plural(s->lost_lines, "line was", "lines were"));
 }
 
 static bool near_limit(const struct spool *s)
@@ -194,11 +195,11 @@ void spool_end(struct spool *s, const char *id)
 {
     spool_write_marker(s);
     if (s->paused && !s->marked) {
-        fprintf(stderr,
-                "[GPUFL] session %s lacks %" PRIu64 " %s, and no loss marker can be "
-                "written: %s; readers may take it for whole\n",
-                id, s->lost_lines, plural(s->lost_lines, "line", "lines"),
-                strerror(errno));
+        library_log(GPUFL_LOG_ERROR,
+                    "session %s lacks %" PRIu64 " %s, and no loss marker can be "
+                    "written: %s; readers may take it for whole",
+                    id, s->lost_lines, plural(s->lost_lines, "line", "lines"),
+                    strerror(errno));
     }
     loss_marker_release(s->dir_fd);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/trace/tracer_load.h"
 
@@ -112,9 +112,10 @@ void profiler_start(struct profiler *p, const struct settings *settings,
         fork_guard_leave();
     }
     if (p->why[0]) {
-        message_of_library("profiling engine %s is not available: %s; %s runs instead",
-                           settings_engine_name(p->asked), p->why,
-                           settings_engine_name(p->runs));
+        library_log(GPUFL_LOG_WARNING,
+                    "profiling engine %s is not available: %s; %s runs instead",
+                    settings_engine_name(p->asked), p->why,
+                    settings_engine_name(p->runs));
     }
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fetches the tracer's records, and reports on stderr if there are none. */
 #include "collector-lib/trace/tracing.h"
+#include "collector-lib/core/library_log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/message.h"
 
 #define NS_PER_MS 1000000
 
@@ -32,9 +31,9 @@ static void report_no_samples(struct tracing *t)
     if (t->status.pc_sampling_why[0] && !t->said &&
         t->profiler.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
-        message_of_library("PC sampling%s: %s",
-                           t->status.samples ? "" : " is not available",
-                           t->status.pc_sampling_why);
+        library_log(GPUFL_LOG_WARNING, "PC sampling%s: %s",
+                    t->status.samples ? "" : " is not available",
+                    t->status.pc_sampling_why);
     }
 }
 
@@ -81,12 +80,13 @@ bool tracing_deliver(struct tracing *t)
 static void report_no_records(const struct tracing *t)
 {
     if (t->status.unrecorded && !t->status.records) {
-        fprintf(stderr,
-                "[GPUFL] no kernels recorded: CUPTI returned no record of %" PRIu64
-                " launches%s%s; if another profiler uses CUPTI (PyTorch's, JAX's), run "
-                "without it\n",
-                t->status.unrecorded, t->status.refused ? ": " : "",
-                t->status.refused ? t->status.refused : "");
+        library_log(
+            GPUFL_LOG_WARNING,
+            "no kernels recorded: CUPTI returned no record of %" PRIu64
+            " launches%s%s; if another profiler uses CUPTI (PyTorch's, JAX's), run "
+            "without it",
+            t->status.unrecorded, t->status.refused ? ": " : "",
+            t->status.refused ? t->status.refused : "");
     }
 }
 

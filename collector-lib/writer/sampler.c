@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/library_log.h"
 
 #define NS_PER_MS 1000000
 
@@ -50,10 +51,10 @@ static void say_late(struct sampler *s)
 {
     if (!s->late_said) {
         s->late_said = true;
-        fprintf(stderr,
-                "[GPUFL] the GPU driver has not answered for %d ms: recording goes on, "
-                "without figures of devices until it answers\n",
-                GPU_LATE_MS);
+        library_log(GPUFL_LOG_WARNING,
+                    "the GPU driver has not answered for %d ms: recording goes on, "
+                    "without figures of devices until it answers",
+                    GPU_LATE_MS);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/thread.h"
 #include "collector-lib/writer/file_names.h"
 #include "collector-lib/writer/writer_append.h"
@@ -107,10 +108,10 @@ static void writer_free(struct writer *w)
 {
     tracing_close(&w->tracing);
     if (!sampler_close(&w->sampler, w->stop_by_ns)) {
-        fprintf(stderr,
-                "[GPUFL] session %s has ended without the GPU driver, which has not "
-                "returned for %d ms: its thread is left behind\n",
-                w->dir->id, WRITER_STOP_MS);
+        library_log(GPUFL_LOG_ERROR,
+                    "session %s has ended without the GPU driver, which has not "
+                    "returned for %d ms: its thread is left behind",
+                    w->dir->id, WRITER_STOP_MS);
     }
     close_directory(w->dir);
     text_fini(&w->text);
@@ -218,10 +219,10 @@ bool writer_end(struct writer *w)
     bool ended = w->flush_done == UINT64_MAX;
     pthread_mutex_unlock(&w->lock);
     if (!ended) {
-        fprintf(stderr,
-                "[GPUFL] session %s has no end: the disk or the GPU's library has not "
-                "returned for %d ms\n",
-                w->dir->id, WRITER_STOP_MS + LAST_WRITES_MS);
+        library_log(GPUFL_LOG_ERROR,
+                    "session %s has no end: the disk or the GPU's library has not "
+                    "returned for %d ms",
+                    w->dir->id, WRITER_STOP_MS + LAST_WRITES_MS);
     }
     return ended;
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"
 #include "collector-lib/writer/writer_append.h"
@@ -212,9 +212,9 @@ void writer_lines_sample(struct writer *w)
 static void say_session(const struct writer *w)
 {
     const struct gpu_devices *devices = w->sampler.devices;
-    message_of_library("session %s in %s, %u GPUs by %s", w->dir->id,
-                       w->settings.log_path, devices ? devices->count : 0,
-                       devices ? devices->source : "none");
+    library_log(GPUFL_LOG_INFO, "session %s in %s, %u GPUs by %s", w->dir->id,
+                w->settings.log_path, devices ? devices->count : 0,
+                devices ? devices->source : "none");
 }
 
 void writer_lines_open(struct writer *w)
@@ -253,15 +253,26 @@ struct losses writer_lines_losses(struct writer *w)
     return losses;
 }
 
+/* A message for each line of \p text, which it changes. */
+static void say_lines(char *text)
+{
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        library_log(GPUFL_LOG_WARNING, "%s", line);
+    }
+}
+
 /* The last lines may be among them. */
 static void report_losses(struct writer *w)
 {
     struct text text = {0};
     const struct losses losses = writer_lines_losses(w);
-    losses_lines(&losses, "[GPUFL]   ", &text);
-    if (text.len && !text.failed) {
-        fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir->id,
-                (int)text.len, text.data);
+    losses_lines(&losses, "  ", &text);
+    text_append(&text, "", 1);
+    if (text.len > 1 && !text.failed) {
+        library_log(GPUFL_LOG_WARNING, "session %s does not contain:", w->dir->id);
+        say_lines(text.data);
     }
     text_fini(&text);
 }

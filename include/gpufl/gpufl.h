@@ -147,6 +147,27 @@ struct gpufl_init_options {
 /** Fills \p options with the defaults. */
 GPUFL_API void gpufl_init_options_default(struct gpufl_init_options *options);
 
+/** How bad it is what a message says. */
+enum gpufl_log_level {
+    GPUFL_LOG_ERROR = 0,   /**< nothing is recorded, or something is lost */
+    GPUFL_LOG_WARNING = 1, /**< a setting is ignored, an engine does not run, … */
+    GPUFL_LOG_INFO = 2
+};
+
+/** Receives one message as a line without newline, valid until the call returns. */
+typedef void (*gpufl_log_fn)(void *arg, enum gpufl_log_level level, const char *line);
+
+/** Passes messages to \p log, with \p arg, which would be written to stderr; NULL: to
+ * stderr again. May be called at any time, by any thread, before gpufl_init, too; when it
+ * returns, the function that was set before has ended and is not called any more.
+ *
+ * \p log is called on threads of gpufl and of the job, one call at a time, and gpufl
+ * waits for it: it must return soon. It may begin and end scopes and call this function,
+ * which then does not wait; other functions of gpufl may wait for the thread that it is
+ * on. What gpufl has to say meanwhile on that thread goes to stderr. A forked child keeps
+ * the function. libgpufl-upload has one of its own, see gpufl_upload_options. */
+GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
+
 /** Starts a session: creates `<log_path>/<session id>/` and the writer thread. If a
  * session is running, it is shut down first. \p options may be NULL for the defaults.
  * \return GPUFL_OK; GPUFL_OFF if gpufl is disabled (no file, no thread); GPUFL_ERR_USAGE

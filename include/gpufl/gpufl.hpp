@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory> /* the reference's programs keep a ScopedMonitor in a std::unique_ptr */
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -72,6 +73,30 @@ inline void systemStart(const std::string &name = "system")
 inline void systemStop(const std::string &name = "system")
 {
     gpufl_system_stop(name.c_str());
+}
+
+/** How bad it is what a message says. */
+enum class LogLevel { Error, Warning, Info };
+
+using LogCallback = std::function<void(LogLevel, const std::string &)>;
+
+/** Passes messages to \p log that would be written to stderr; an empty function: to stderr again.
+ *  See gpufl_set_log_callback() for the threads that call it and what it may do; it must not call
+ *  this function, and must not throw. */
+inline void setLogCallback(LogCallback log)
+{
+    static std::mutex lock;
+    static LogCallback *kept = new LogCallback; /* messages may come behind the end of main */
+    std::lock_guard<std::mutex> guard(lock);
+    gpufl_set_log_callback(nullptr, nullptr);
+    *kept = std::move(log);
+    if (*kept) {
+        gpufl_set_log_callback(
+            [](void *function, gpufl_log_level level, const char *line) {
+                (*static_cast<LogCallback *>(function))(static_cast<LogLevel>(level), line);
+            },
+            kept);
+    }
 }
 
 /** Writes a text summary of the last session that ended; "" = standard output. If it cannot, a

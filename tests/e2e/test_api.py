@@ -292,6 +292,26 @@ def what_the_system_refuses_is_named(place):
         check(f"not recording: {reason}" in done.stderr, f"{what}: {done.stderr}")
 
 
+def messages_go_to_the_function_that_the_program_sets(place):
+    done, program = _compile(place, "g++", "c++11", "logged.cpp")
+    equal((done.returncode, done.stderr), (0, ""), "it compiles")
+
+    def run(*more):
+        done = subprocess.run([program, place.logs, *more], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                              env=lib.environment({"GPUFL_SYSTEM_SAMPLE_RATE_MS": "fa\nst"}))
+        equal(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines(), done.stderr.splitlines()
+
+    ignored = r"GPUFL_SYSTEM_SAMPLE_RATE_MS=fa\nst ignored: expected a whole number"
+    printed, said = run()
+    equal([line.split(" in ")[0].rsplit(" ", 1)[0] for line in printed if "session" in line],
+          ["2 session", "0 not recording: cannot create a"], "information, and an error")
+    equal([line for line in printed if "session" not in line], [f"1 {ignored}"] * 2, "warnings, a line each")
+    equal((said[0], len(said)), (f"[GPUFL] {ignored}", 2), "with no function: to stderr")
+    printed, said = run("more")
+    equal(printed[-2:], ["itself 1", "late 0"], "what is replaced is not called any more")
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)

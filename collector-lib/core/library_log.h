@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of libgpufl for the people who run the job: one line each, to stderr or to the
+ * function that the program has set. */
+#ifndef GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
+#define GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
+
+#include <gpufl/gpufl.h>
+
+/** Passes one line on, without newline; "[GPUFL] " comes before it on stderr. Control
+ * characters in it are escaped. By any thread. */
+__attribute__((format(printf, 2, 3))) void library_log(enum gpufl_log_level level,
+                                                       const char *format, ...);
+
+/** As gpufl_set_log_callback. */
+void library_log_set(gpufl_log_fn log, void *arg);
+
+/** In a forked child: no other thread holds the lock any more. */
+void library_log_after_fork(void);
+
+#endif
