@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "upload/core/kept_bytes.h"
 #include "upload/core/session.h"
 #include "upload/core/session_streams.h"
 
 /* For so many listings without a rival, a disputed claim outlives its session. */
 #define CLAIM_KEPT_LISTINGS 64u
+
+_Static_assert(sizeof(struct claim) <= KEPT_CLAIM_BYTES, "as counted");
 
 static const char *claims_id(const char *path)
 {

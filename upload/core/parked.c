@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "upload/core/kept_bytes.h"
+
 #define PROGRESS_LINE 36u /* of a channel, without the path */
 
 struct parked_session *parked_of(struct path_node *node)
@@ -18,8 +20,8 @@ struct parked_session *parked_of(struct path_node *node)
 static uint64_t parked_bytes(const struct parked *parked, const struct parked_session *s)
 {
     uint64_t line = parked->shown ? strlen(s->node.path) + PROGRESS_LINE : 0;
-    return (uint64_t)(s->node.path - (const char *)s) +
-           path_table_bytes_of(s->node.path) + s->streams * line;
+    return (uint64_t)(s->node.path - (const char *)s) + kept_bytes_of_path(s->node.path) +
+           s->streams * line;
 }
 
 static void parked_charge(const struct parked *parked, const struct parked_session *s)

@@ -8,7 +8,6 @@
 #include "base/hash.h"
 
 #define BUCKETS_AT_FIRST 64u
-#define CLAIM_BYTES      64u /* see core/claims.h */
 
 static struct path_node **path_table_bucket(const struct path_table *table,
                                             const char *path)
@@ -103,12 +102,6 @@ void path_table_each(struct path_table *table,
             visit(arg, node);
         }
     }
-}
-
-uint64_t path_table_bytes_of(const char *path)
-{
-    size_t bytes = strlen(path) + 1;
-    return strchr(path, '/') ? CLAIM_BYTES + 2 * bytes : bytes;
 }
 
 void path_table_close(struct path_table *table)

@@ -39,10 +39,6 @@ void path_table_remove(struct path_table *table, struct path_node *node);
 void path_table_each(struct path_table *table,
                      void (*visit)(void *arg, struct path_node *node), void *arg);
 
-/** \return the bytes that are kept of the path of a session: its text, and its claim if
- * it lies in a group. */
-uint64_t path_table_bytes_of(const char *path);
-
 /** Frees the table, but not what was in it. */
 void path_table_close(struct path_table *table);
 

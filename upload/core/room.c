@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "upload/core/held.h"
+#include "upload/core/kept_bytes.h"
 #include "upload/core/session.h"
 #include "upload/core/stream.h"
 #include "upload/owners/owners.h"
@@ -88,7 +89,7 @@ bool room_for(struct root *root, struct room_asked *asked)
     const struct engine_config *config = &root->engine->config;
     bool there;
     asked->owner = room_owner_at(root, asked->path, asked->above, &there);
-    if (room_has(root, asked->owner, path_table_bytes_of(asked->path))) {
+    if (room_has(root, asked->owner, kept_bytes_of_path(asked->path))) {
         return true;
     }
     root->only_sessions = false; /* so that the root is listed again */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/kept_bytes.h"
 #include "upload/owners/owners.h"
 
 #define LATER_MIN_MS 20u
@@ -82,7 +83,7 @@ struct session *session_make(struct root *root, const char *path)
     const struct engine_config *config = &root->engine->config;
     s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
     session_link(s);
-    session_charge(s, SHARES_NOBODY, sizeof *s + path_table_bytes_of(path));
+    session_charge(s, SHARES_NOBODY, sizeof *s + kept_bytes_of_path(path));
     return s;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "schema/layout.h"
+#include "upload/core/kept_bytes.h"
 #include "upload/core/passed.h"
 #include "upload/core/ranges.h"
 #include "upload/core/stream_numbers.h"
@@ -13,7 +14,7 @@
 
 void session_charge_streams(struct session *session)
 {
-    uint64_t bytes = sizeof *session + path_table_bytes_of(session->path);
+    uint64_t bytes = sizeof *session + kept_bytes_of_path(session->path);
     for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
         bytes += session->stream[i] ? sizeof *session->stream[i] : 0;
     }
