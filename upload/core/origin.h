@@ -84,7 +84,8 @@ void origin_ok(struct origin *origin);
 /** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
 void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms);
 
-/** The same, of a question whose answer nothing else depends on; says so. */
+/** The same, of a question that is asked again by itself; says so, once until the origin
+ * has answered. */
 void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
                            uint64_t now_ms);
 

@@ -196,14 +196,16 @@ bool send_has_probe(const struct engine *engine, uint64_t now_ms)
     return origin_probing(&engine->origin) && send_has_fresh(engine, now_ms);
 }
 
+static bool send_may(const struct engine *engine, uint64_t now_ms)
+{
+    return origin_takes(&engine->origin) && origin_ready(&engine->origin, now_ms);
+}
+
 void send_make_offers(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
     engine->wants_more = false;
-    if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms)) {
-        return;
-    }
-    if (send_has_probe(engine, now_ms)) {
+    if (!send_may(engine, now_ms) || send_has_probe(engine, now_ms)) {
         return;
     }
     send_serve(engine, now_ms);
@@ -379,14 +381,8 @@ void send_offers(struct engine *engine, uint64_t now_ms)
             o->state = OFFER_WAITING;
         }
     }
-    if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
-        !send_decode_on(engine, now_ms)) {
-        return;
-    }
-    for (struct offer *o = engine->offers; o; o = o->next) {
-        if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
-            !send_one(engine, o, now_ms)) {
-            return;
-        }
+    bool goes_on = send_may(engine, now_ms) && send_decode_on(engine, now_ms);
+    for (struct offer *o = engine->offers; goes_on && o; o = o->next) {
+        goes_on = send_may(engine, now_ms) && send_one(engine, o, now_ms);
     }
 }
