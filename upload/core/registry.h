@@ -50,6 +50,14 @@ struct stream_numbers {
     struct stream *single;
 };
 
+/** What the backend of the settings is to the journal of a root. */
+enum root_backend {
+    BACKEND_NOTED,   /**< the one that it is about, with the same key */
+    BACKEND_UNNOTED, /**< another one, or another key, or it does not say */
+    BACKEND_ASKED, /**< … which must have taken the key before anything else happens */
+    BACKEND_MOVED_TO /**< … and then everything is to be sent to it */
+};
+
 /** A watched root. */
 struct root {
     struct engine *engine;
@@ -71,10 +79,8 @@ struct root {
     char journal_name[STATE_NAME_MAX]; /**< in that directory */
     struct journal *journal;
     struct origin_history origin; /**< the backend that the journal is about */
-    bool origin_unnoted;          /**< the settings name another one, or another key */
+    enum root_backend backend;    /**< that of the settings */
     bool origin_same;             /**< which is the same, by the word of a person */
-    bool origin_asks;    /**< it must have taken the key before anything else happens */
-    bool origin_moves;   /**< then everything is to be sent to it */
     uint64_t epoch;      /**< of the backend, when all complete sessions were compared */
     uint64_t epoch_asks; /**< for which they are being opened … */
     unsigned epoch_left; /**< … so many at most */

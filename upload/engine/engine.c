@@ -360,7 +360,7 @@ void engine_take_key(struct engine *engine)
 const char *engine_moves_from(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        if (engine->root[i]->origin_moves) {
+        if (engine->root[i]->backend == BACKEND_MOVED_TO) {
             return engine->root[i]->origin.now.url;
         }
     }

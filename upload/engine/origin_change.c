@@ -52,17 +52,16 @@ static void change_say_moved(const struct root *root, enum origin_match match)
 static void change_compare(struct root *root)
 {
     const struct engine_config *config = &root->engine->config;
-    root->origin_moves = root->origin_unnoted = root->origin_asks = false;
+    root->backend = BACKEND_NOTED;
     root->origin_same = config->same_origin;
     enum origin_match match = config->backend ? change_match(root) : ORIGIN_MATCHES;
     if (match == ORIGIN_MATCHES) {
         return;
     }
-    root->origin_unnoted = true;
-    if (change_nothing_sent(root)) {
+    root->backend = change_nothing_sent(root) ? BACKEND_UNNOTED : BACKEND_ASKED;
+    if (root->backend == BACKEND_UNNOTED) {
         return;
     }
-    root->origin_asks = true;
     if (match == ORIGIN_NOT_NOTED) {
         log_info(config->log, "origin.adopted",
                  "root=%s host=%s note=\"the journal does not say which backend it was "
@@ -71,7 +70,7 @@ static void change_compare(struct root *root)
         return;
     }
     change_say_moved(root, match);
-    root->origin_moves = !config->same_origin;
+    root->backend = config->same_origin ? BACKEND_ASKED : BACKEND_MOVED_TO;
 }
 
 /* Behind the same URL, with the same key. */
@@ -79,16 +78,17 @@ static void change_compare_database(struct root *root)
 {
     const struct engine_config *config = &root->engine->config;
     uint64_t database = root->engine->origin.database;
-    bool compared = config->backend && database && !root->origin_moves &&
+    bool compared = config->backend && database && root->backend != BACKEND_MOVED_TO &&
                     root->origin.now.database != database;
-    bool noted = !root->origin_unnoted;
+    bool noted = root->backend == BACKEND_NOTED;
     if (!compared || (config->same_origin && !noted && root->origin_same)) {
         return;
     }
-    root->origin_unnoted = true;
     if (!root->origin.now.database || change_nothing_sent(root)) {
         root->origin_same = root->origin_same || noted;
-        root->origin_asks = root->origin_asks || (noted && !change_nothing_sent(root));
+        root->backend = !noted                      ? root->backend
+                        : change_nothing_sent(root) ? BACKEND_UNNOTED
+                                                    : BACKEND_ASKED;
         return;
     }
     log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
@@ -96,7 +96,7 @@ static void change_compare_database(struct root *root)
              root->path, change_wanted(root)->url,
              config->same_origin ? "; what was sent to that one is not sent again"
                                  : ": everything is sent to it");
-    root->origin_asks = root->origin_moves = !config->same_origin;
+    root->backend = config->same_origin ? BACKEND_UNNOTED : BACKEND_MOVED_TO;
     root->origin_same = config->same_origin;
 }
 
@@ -133,18 +133,19 @@ gpufl_status origin_change_open(struct root *root, char why[512])
 
 void origin_change_key(struct root *root)
 {
-    if (root->origin_moves) {
+    if (root->backend == BACKEND_MOVED_TO) {
         change_compare(root); /* perhaps it is the one from before after all */
-        if (!root->origin_moves) {
+        if (root->backend != BACKEND_MOVED_TO) {
             log_info(root->engine->config.log, "origin.unchanged",
                      "root=%s note=\"the key is the one from before: nothing is sent "
                      "again\"",
                      root->path);
         }
     } else {
-        root->origin_same = root->origin_same || !root->origin_unnoted;
-        root->origin_unnoted = change_wanted(root) != NULL;
-        root->origin_asks = root->origin_unnoted && !change_nothing_sent(root);
+        root->origin_same = root->origin_same || root->backend == BACKEND_NOTED;
+        root->backend = !change_wanted(root)        ? BACKEND_NOTED
+                        : change_nothing_sent(root) ? BACKEND_UNNOTED
+                                                    : BACKEND_ASKED;
     }
 }
 
@@ -191,9 +192,10 @@ static struct record_origin change_record(const struct root *root)
 {
     const struct origin_identity *identity = change_wanted(root);
     unsigned char salt[JOURNAL_SALT];
-    struct record_origin record = {.again = root->origin_moves,
-                                   .moved = root->origin.now.moved || root->origin_moves,
-                                   .same = root->origin_same && !root->origin_moves,
+    bool moves = root->backend == BACKEND_MOVED_TO;
+    struct record_origin record = {.again = moves,
+                                   .moved = root->origin.now.moved || moves,
+                                   .same = root->origin_same && !moves,
                                    .database = root->engine->origin.database};
     snprintf(record.url, sizeof record.url, "%s", identity->url);
     root->engine->config.sys->random(salt, sizeof salt);
@@ -210,7 +212,8 @@ static bool change_has_url(const struct root *root, const struct record_origin *
 static void change_proved(struct root *root)
 {
     struct engine *engine = root->engine;
-    if (!root->origin_unnoted || (root->origin_moves && engine->origin.in_flight)) {
+    bool moves = root->backend == BACKEND_MOVED_TO;
+    if (root->backend == BACKEND_NOTED || (moves && engine->origin.in_flight)) {
         return;
     }
     struct record_origin record = change_record(root);
@@ -219,9 +222,9 @@ static void change_proved(struct root *root)
     }
     bool same_url = change_has_url(root, &record);
     origin_history_note(&root->origin, &record);
-    root->origin_unnoted = root->origin_asks = root->origin_same = false;
-    if (root->origin_moves) {
-        root->origin_moves = false;
+    root->backend = BACKEND_NOTED;
+    root->origin_same = false;
+    if (moves) {
         engine->streams_done_before -= root->parked.complete_streams;
         log_warn(engine->config.log, "origin.begins", "root=%s host=%s sessions=%u",
                  root->path, record.url, root->by_path.count + root->parked.complete);
@@ -242,13 +245,13 @@ void origin_change_settle(struct engine *engine)
         if (engine->origin.proved) {
             change_proved(root);
         }
-        engine->origin.wants_proof |= root->origin_asks;
+        engine->origin.wants_proof |= root->backend >= BACKEND_ASKED;
     }
 }
 
 bool origin_change_is_unknown(const struct root *root)
 {
-    return root->origin_asks ||
+    return root->backend >= BACKEND_ASKED ||
            (change_wanted(root) && root->engine->origin.state != ORIGIN_KNOWN &&
             !change_nothing_sent(root));
 }

@@ -35,7 +35,7 @@ static void progress_add_header(struct text *text, const struct root *root)
                 root->engine->config.program);
     if (backend) {
         /* Until another one has taken the key, all positions are about the one before. */
-        bool before = root->origin_moves && root->origin.now.url[0];
+        bool before = root->backend == BACKEND_MOVED_TO && root->origin.now.url[0];
         const char *url = before ? root->origin.now.url : backend->url;
         bool kept = root->state_fd >= 0 && fstat(root->state_fd, &state) == 0;
         text_printf(text,

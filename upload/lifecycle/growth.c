@@ -152,7 +152,7 @@ static bool growth_is_anothers(const struct growth_channel *c,
     char sidecar[LAYOUT_PATH_MAX];
     layout_sidecar(sidecar, c->name, 1);
     return s->streams == 0 && !c->root->engine->config.force &&
-           !c->root->origin.now.moved && !c->root->origin_moves &&
+           !c->root->origin.now.moved && c->root->backend != BACKEND_MOVED_TO &&
            growth_has(c, sidecar) && growth_has(c, LAYOUT_UPLOADED);
 }
 

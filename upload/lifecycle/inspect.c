@@ -144,7 +144,7 @@ static bool inspect_is_anothers(const struct session *session,
     return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
            session->streams == 0 && !seen->scan.unread.names &&
            !session->root->engine->config.force && !session->root->origin.now.moved &&
-           !session->root->origin_moves;
+           session->root->backend != BACKEND_MOVED_TO;
 }
 
 static void inspect_note_owner(struct session *session, const struct inspection *seen)

@@ -194,7 +194,7 @@ void parking_ask_again(struct root *root)
 {
     const struct engine *engine = root->engine;
     struct parking_walk walk = {.root = root};
-    if (!parking_is_to_be_asked(root) || root->origin_asks || root->away ||
+    if (!parking_is_to_be_asked(root) || root->backend >= BACKEND_ASKED || root->away ||
         root->listing || visits_any_new(&engine->visits) ||
         engine->completing_count > CLAIMED_AT_ONCE / 2) {
         return; /* not for each one that is complete: there may be very many */
