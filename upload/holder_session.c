@@ -2,6 +2,7 @@
 /* Judges a session by what its uploader tells, as that itself would. */
 #include "upload/holder_session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +18,8 @@
 static bool holder_session_channel_lacks(const struct scan_channel *c)
 {
     bool numbers = c->payloads && c->highest - c->lowest + 1 != c->payloads;
-    bool active =
-        c->told_active && !c->has_active_gz && c->told_bytes > (int64_t)c->active_bytes;
-    return numbers || active || c->told_fit != TOLD_FITS;
+    bool active = c->told_active && !c->has_active && !c->has_active_gz;
+    return numbers || active || c->told_fit == TOLD_LESS;
 }
 
 static bool holder_session_lacks_files(const struct scan *scan)
@@ -35,43 +35,81 @@ static bool holder_session_lacks_files(const struct scan *scan)
     return lacks;
 }
 
+static bool holder_session_lacks_bytes(const struct scan *scan)
+{
+    bool lacks = false;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        const struct scan_channel *c = &scan->channel[i];
+        lacks = lacks || c->told_fit != TOLD_FITS ||
+                (c->told_active && !c->has_active_gz &&
+                 c->told_bytes > (int64_t)c->active_bytes);
+    }
+    return lacks;
+}
+
 void holder_session_open(struct holder_session *session, const struct selected *selected,
                          const struct scan *scan)
 {
-    *session = (struct holder_session){.selected = selected,
-                                       .lossy = scan->has_loss,
-                                       .unread = scan->unread.names,
-                                       .uploaded = scan->has_uploaded,
-                                       .doubtful = scan->layout == SESSION_LIVE &&
-                                                   holder_session_lacks_files(scan)};
+    bool live = scan->layout == SESSION_LIVE;
+    bool lacks = live && holder_session_lacks_files(scan);
+    *session = (struct holder_session){
+        .selected = selected,
+        .tmp = scan->has_tmp,
+        .lossy = scan->has_loss,
+        .lacks_file = lacks,
+        .unread = scan->unread.names,
+        .uploaded = scan->has_uploaded,
+        .passed = scan->has_uploaded && scan->layout == SESSION_WINDOWS,
+        .doubtful = lacks || (live && holder_session_lacks_bytes(scan))};
+    for (unsigned i = 0; i < scan->channels; i++) {
+        session->shifting = session->shifting || (scan->layout == SESSION_SHIFTING &&
+                                                  scan->channel[i].highest);
+    }
     for (unsigned i = 0; i < UNREAD_REASONS_COUNT && !session->unread_name[0]; i++) {
         snprintf(session->unread_name, sizeof session->unread_name, "%s",
                  scan->unread.reason[i].example);
     }
 }
 
+void holder_session_open_unreadable(struct holder_session *session,
+                                    const struct selected *selected)
+{
+    *session = (struct holder_session){.selected = selected, .unreadable = true};
+}
+
+static void holder_session_hold(struct holder_session *session, const char *channel,
+                                const char *why)
+{
+    snprintf(session->channel, sizeof session->channel, "%s", channel);
+    snprintf(session->hold, sizeof session->hold, "%.159s", why);
+}
+
 void holder_session_forget(struct holder_session *session)
 {
-    session->told = session->complete = session->gap = false;
-    session->refused_lines = 0;
+    session->told = session->told_complete;
+    session->left = false;
     session->channel[0] = session->hold[0] = '\0';
+    if (session->unreadable) {
+        holder_session_hold(session, "*", held_text(HELD_DIRECTORY));
+    }
 }
 
 void holder_session_note_line(struct holder_session *session,
                               const struct progress_line *line)
 {
-    session->told = session->told || line->told;
-    session->complete = session->complete || line->complete;
-    session->gap = session->gap || line->marks & MARK_GAP;
-    session->refused_lines += line->refused_lines;
+    struct holder_told *told = &session->told;
+    told->any = told->any || line->told;
+    told->complete = told->complete || line->complete;
+    told->gap = told->gap || line->marks & MARK_GAP;
+    told->refused_lines += line->refused_lines;
 }
 
 void holder_session_note_hold(struct holder_session *session,
                               const struct progress_note *note)
 {
+    session->left = session->left || strcmp(note->path, session->selected->path) != 0;
     if (!session->hold[0] || strcmp(note->channel, "*") == 0) {
-        snprintf(session->channel, sizeof session->channel, "%s", note->channel);
-        snprintf(session->hold, sizeof session->hold, "%.159s", note->text);
+        holder_session_hold(session, note->channel, note->text);
     }
 }
 
@@ -80,12 +118,23 @@ void holder_session_note_hold(struct holder_session *session,
 bool holder_session_is_held(const struct holder_session *session)
 {
     return session->hold[0] &&
-           (!session->complete || held_by_text(session->hold) == HELD_REPLACED);
+           (!session->told.complete || held_by_text(session->hold) == HELD_REPLACED);
 }
 
+/* What keeps windows from being published has no reason of its own. */
 bool holder_session_needs_person(const struct holder_session *session)
 {
-    return holder_session_is_held(session) && held_by_text(session->hold) != HELD_NOT;
+    return holder_session_is_held(session) &&
+           (session->left || session->tmp || held_by_text(session->hold) != HELD_NOT);
+}
+
+bool holder_session_is_gone(struct holder_session *session, int root)
+{
+    struct stat st;
+    session->gone = session->gone || (fstatat(root, session->selected->path, &st,
+                                              AT_SYMLINK_NOFOLLOW) < 0 &&
+                                      errno == ENOENT);
+    return session->gone;
 }
 
 static enum liveness holder_session_writer(const struct sys *sys, int root,
@@ -109,8 +158,14 @@ static enum liveness holder_session_writer(const struct sys *sys, int root,
 
 static bool holder_session_is_blocked(const struct holder_session *session)
 {
-    return session->unread || session->gap || session->refused_lines ||
+    return session->unread || session->told.gap || session->told.refused_lines ||
            holder_session_is_held(session);
+}
+
+/* Such a one is never complete. What its writer left unsent, its uploader sees late. */
+static bool holder_session_is_just_lossy(const struct holder_session *session)
+{
+    return session->lossy && !session->lacks_file && !session->told.elsewhere;
 }
 
 /* Earlier versions tell late that a session is complete, and do not tell what keeps it
@@ -118,9 +173,15 @@ static bool holder_session_is_blocked(const struct holder_session *session)
 bool holder_session_is_over(const struct sys *sys, int root,
                             const struct holder_session *session)
 {
-    bool waits = session->told || (session->doubtful && !session->uploaded);
-    return session->complete || session->lossy || holder_session_is_blocked(session) ||
-           !waits || holder_session_writer(sys, root, session) != WRITER_GONE;
+    bool waits = session->told.any || (session->doubtful && !session->uploaded);
+    if (session->told.complete || holder_session_is_blocked(session)) {
+        return true;
+    }
+    if (session->shifting) {
+        return session->lossy;
+    }
+    return holder_session_is_just_lossy(session) || !waits ||
+           holder_session_writer(sys, root, session) != WRITER_GONE;
 }
 
 /* The user is named if that is another one. */
@@ -159,24 +220,24 @@ void holder_session_count(const struct sys *sys, int root,
 {
     char name[256];
     bool held = holder_session_is_held(session);
-    bool kept = held || (session->unread && !session->complete);
+    bool kept = held || (session->unread && !session->told.complete);
     out->sessions++;
     out->sessions_blocked +=
-        held || (!session->complete && holder_session_is_blocked(session));
-    if (session->complete) {
+        held || (!session->told.complete && holder_session_is_blocked(session));
+    if (session->told.complete) {
         out->sessions_done++;
     } else {
         out->sessions_live += holder_session_writer(sys, root, session) != WRITER_GONE;
-        out->lines_refused_final += session->refused_lines;
+        out->lines_refused_final += session->told.refused_lines;
     }
     if (kept && out->sessions_kept_back++ == 0) {
         holder_session_say_kept(root, session, out);
     }
-    if (!session->complete && session->refused_lines && !out->last_problem[0]) {
+    if (!session->told.complete && session->told.refused_lines && !out->last_problem[0]) {
         holder_session_name(root, session->selected, name);
         snprintf(out->last_problem, sizeof out->last_problem,
-                 "%.200s: %" PRIu64 " %s rejected", name, session->refused_lines,
-                 plural(session->refused_lines, "line was", "lines were"));
+                 "%.200s: %" PRIu64 " %s rejected", name, session->told.refused_lines,
+                 plural(session->told.refused_lines, "line was", "lines were"));
     }
     if (session->lossy) {
         out->sessions_lossy++;

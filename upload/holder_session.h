@@ -8,18 +8,31 @@
 #include "upload/published/progress_file.h"
 #include "upload/source/select.h"
 
-struct holder_session {
-    const struct selected *selected;
-    bool lossy;      /**< its recorder dropped lines */
-    unsigned unread; /**< files that may hold records and are not read */
-    char unread_name[UNREAD_NAME_MAX];
-    bool uploaded; /**< some uploader noted in it that it is complete */
-    bool doubtful; /**< not all is there that its writer tells of */
-    /* What is told of it. */
-    bool told; /**< more than positions: an earlier version does not say all of this */
+/** What its uploader tells of it. */
+struct holder_told {
+    bool any; /**< more than positions: an earlier version does not say all of this */
     bool complete;
     bool gap;
+    bool elsewhere; /**< also of a channel of which no file is there */
     uint64_t refused_lines;
+};
+
+struct holder_session {
+    const struct selected *selected;
+    bool unreadable; /**< its directory is */
+    bool shifting;   /**< numbers of files change: only what is complete is known */
+    bool tmp;        /**< windows are there that are not published */
+    bool lossy;      /**< its recorder dropped lines */
+    bool lacks_file; /**< of those that its writer tells of */
+    unsigned unread; /**< files that may hold records and are not read */
+    char unread_name[UNREAD_NAME_MAX];
+    bool uploaded; /**< some uploader noted in it that it is complete … */
+    bool passed;   /**< … and that of ours may leave it at that */
+    bool doubtful; /**< not all is there that its writer tells of */
+    bool gone;     /**< its directory was removed since */
+    struct holder_told told;
+    struct holder_told told_complete;     /**< by the file of complete sessions */
+    bool left;                            /**< its group is left to another uploader */
     char channel[LAYOUT_CHANNEL_MAX + 1]; /**< the first that is held, "*" = all of it */
     char hold[160];                       /**< why; "" = it is not held */
 };
@@ -28,7 +41,11 @@ struct holder_session {
 void holder_session_open(struct holder_session *session, const struct selected *selected,
                          const struct scan *scan);
 
-/** Forgets what was told. */
+/** One that cannot be looked into. Nothing is told yet. */
+void holder_session_open_unreadable(struct holder_session *session,
+                                    const struct selected *selected);
+
+/** Forgets what was told, but for what the file of complete sessions said. */
 void holder_session_forget(struct holder_session *session);
 
 /* Each notes what is told, of this session. */
@@ -42,6 +59,9 @@ bool holder_session_is_held(const struct holder_session *session);
 
 /** \return true if that does not end unless a person acts. */
 bool holder_session_needs_person(const struct holder_session *session);
+
+/** \return true if its directory is not there any more; remembers that. */
+bool holder_session_is_gone(struct holder_session *session, int root);
 
 /** \return true if its end, too, is settled, or it has none yet, or never will be
  * complete. A session whose writer has ended is only known as a whole once the uploader

@@ -3,27 +3,20 @@
 #include "upload/upload_logs.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/parse_bool.h"
 #include "upload/holder_left.h"
-#include "upload/holder_origin.h"
 #include "upload/http/transport_http.h"
 #include "upload/published/progress_file.h"
+#include "upload/upload_beside.h"
 #include "upload/upload_open.h"
 #include "upload/upload_result.h"
-#include "upload/wait_holder.h"
 
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
-#define ASK_AGAIN_MS      200u
-#define OTHERS_WAIT_MS    5000u  /* for sessions of others of which nothing comes */
-#define SILENT_HOLDER_MS  5000u  /* how long one that shows no progress is waited for */
-#define ROOM_WAIT_MS      30000u /* for room that it does not get; it looks every 10 s */
-#define HOLD_WAIT_MS      2000u  /* for holds to pass; it tells of them every second */
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
 __attribute__((weak)) bool gpufl_is_disabled(void);
@@ -64,108 +57,6 @@ static void tell_progress(struct upload *u, bool last)
     u->options.progress(u->options.progress_arg, &progress);
 }
 
-/* What the other uploader has no room for. */
-struct upload_room {
-    unsigned waits;    /* so many, … */
-    uint64_t since_ms; /* … since then */
-};
-
-static void close_upload_engine(struct upload *u)
-{
-    engine_close(u->engine);
-    u->engine = NULL;
-}
-
-static gpufl_status upload_is_elsewhere(struct upload *u, struct engine_summary *left)
-{
-    close_upload_engine(u);
-    if (u->options.all_sessions) {
-        holder_left_count(&sys_real, u->root, &u->selection, left);
-    }
-    return upload_result_elsewhere(u->result, left);
-}
-
-/* \return true if it has had no room for so long that it will not get any. */
-static bool upload_waits_for_room(struct upload_room *room, unsigned waits,
-                                  uint64_t now_ms)
-{
-    if (waits == 0 || waits != room->waits) {
-        room->waits = waits;
-        room->since_ms = now_ms;
-    }
-    return room->waits && now_ms - room->since_ms >= ROOM_WAIT_MS;
-}
-
-/* The time is over. */
-static gpufl_status upload_says_waited(struct upload *u, const char *why,
-                                       gpufl_status status, struct holder_wait *wait)
-{
-    struct upload_result_words words;
-    if (status == GPUFL_PARTIAL && wait->room.waits) {
-        return upload_result_no_room(u->result, why, wait->room.waits, wait->room.owner);
-    }
-    if (status == GPUFL_PARTIAL && wait->left.sessions_kept_back) {
-        return upload_is_elsewhere(u, &wait->left);
-    }
-    u->over = status != GPUFL_BUSY;
-    upload_result_words_of(&u->options, u->name, u->over, &words);
-    return status == GPUFL_BUSY ? upload_result_say(u->result, status, "%s", why)
-                                : upload_result_say(u->result, status, "%s: %s (%s)", why,
-                                                    words.over, words.longer);
-}
-
-/* The other uploader may be one that ends, of another rank: then this one has its turn.
- * \return GPUFL_OK with u->engine to go on with, or without when all is sent. */
-static gpufl_status wait_for_other(struct upload *u, char why[512])
-{
-    gpufl_status status = GPUFL_BUSY;
-    struct holder_origin origin = {.same = false};
-    struct upload_room room = {.waits = 0};
-    struct holder_wait wait = {.holds_from_ms = u->start_ms + HOLD_WAIT_MS};
-    unsigned most = (unsigned)u->options.max_retries;
-    if (u->options.force) {
-        return upload_result_say(u->result, GPUFL_BUSY,
-                                 "%s (%s needs it to be stopped first)", why,
-                                 upload_options_name(u->name, "force"));
-    }
-    uint64_t silent_ms = sys_real.now_ms() + SILENT_HOLDER_MS;
-    for (uint64_t now_ms = 0; now_ms < u->deadline_ms;) {
-        uint64_t turn_ms = sys_real.now_ms() + ASK_AGAIN_MS;
-        turn_ms = turn_ms < u->deadline_ms ? turn_ms : u->deadline_ms;
-        holder_origin_ask(u, &origin, why);
-        if (origin.over) {
-            break;
-        }
-        const struct progress_origin here = {u->backend.url, origin.database};
-        wait.origin = &here;
-        wait.deadline_ms = turn_ms;
-        status = wait_for_holder(&sys_real, u->root, &u->selection, &wait);
-        if (status == GPUFL_OK && origin.same) {
-            return upload_is_elsewhere(u, &wait.left);
-        }
-        if (status == GPUFL_OK && most && origin.failures > most) {
-            break;
-        }
-        now_ms = sys_real.now_ms();
-        if ((status == GPUFL_BUSY && now_ms >= silent_ms) ||
-            upload_waits_for_room(&room, wait.room.waits, now_ms)) {
-            break;
-        }
-        poll(NULL, 0, now_ms < turn_ms ? (int)(turn_ms - now_ms) : 0);
-        close_upload_engine(u);
-        gpufl_status opened = upload_open_engine(u, why);
-        if (opened != GPUFL_BUSY) {
-            return opened == GPUFL_OK ? opened
-                                      : upload_result_say(u->result, opened, "%s", why);
-        }
-    }
-    close_upload_engine(u);
-    if (origin.over || holder_origin_unknown(u, &origin, why, &origin.status)) {
-        return origin.status;
-    }
-    return upload_says_waited(u, why, status, &wait);
-}
-
 /* True when it makes no sense to continue: a person must act, or nobody answers. */
 static bool give_up(const struct upload *u, const struct engine_summary *s)
 {
@@ -191,7 +82,7 @@ static bool upload_is_left_to_others(struct upload *u, const struct engine_summa
         u->others_progress = progress;
         u->others_since_ms = now_ms;
     }
-    bool left = now_ms - u->others_since_ms >= OTHERS_WAIT_MS;
+    bool left = now_ms - u->others_since_ms >= UPLOAD_OTHERS_WAIT_MS;
     if (left) {
         snprintf(u->others, sizeof u->others, "%s", *which ? which : "other users");
     }
@@ -273,7 +164,7 @@ static gpufl_status upload_selected(struct upload *u)
     status = upload_open_engine(u, why);
     bool busy = status == GPUFL_BUSY;
     if (busy) {
-        status = wait_for_other(u, why);
+        status = upload_beside(u, why);
     }
     if (status != GPUFL_OK || (busy && !u->engine)) {
         return busy ? status : upload_result_say(u->result, status, "%s", why);

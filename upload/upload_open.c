@@ -201,3 +201,9 @@ gpufl_status upload_open_engine(struct upload *u, char why[512])
     snprintf(path, sizeof path, "/proc/self/fd/%d", u->root);
     return engine_add_root(u->engine, path, &channels, why);
 }
+
+void upload_close_engine(struct upload *u)
+{
+    engine_close(u->engine);
+    u->engine = NULL;
+}

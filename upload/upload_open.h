@@ -12,6 +12,9 @@
 #include "upload/source/select.h"
 #include "upload/upload_options.h"
 
+/** How long sessions of others are waited for of which nothing comes. */
+#define UPLOAD_OTHERS_WAIT_MS 5000u
+
 /** One call. */
 struct upload {
     struct gpufl_upload_options options;
@@ -56,5 +59,8 @@ GPUFL_MUST gpufl_status upload_open_transport(struct upload *u);
 /** Opens the engine on the directory; the caller closes u->engine. \return GPUFL_BUSY
  * where another uploader serves the directory; \p why says what is the matter. */
 GPUFL_MUST gpufl_status upload_open_engine(struct upload *u, char why[512]);
+
+/** Closes u->engine, if it is open. */
+void upload_close_engine(struct upload *u);
 
 #endif

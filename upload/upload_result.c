@@ -223,6 +223,15 @@ static void say_lossy(struct gpufl_upload_result *r, const struct engine_summary
              plural(s->sessions_lossy, "session", "sessions"), s->lossy, more);
 }
 
+gpufl_status upload_result_left(struct gpufl_upload_result *r, const char *others)
+{
+    return upload_result_say(r, GPUFL_PARTIAL,
+                             "not everything was sent: nothing more of %.250s can be "
+                             "sent now (it is not waited for; gpufl status shows what "
+                             "is left)",
+                             others);
+}
+
 static gpufl_status judge_sent(struct gpufl_upload_result *r,
                                const struct engine_summary *s, bool drained,
                                const struct upload_result_words *words)
@@ -240,11 +249,7 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
                                  words->backend_url, left, again_after(s, words));
     }
     if (!drained && words->others && words->others[0]) {
-        return upload_result_say(
-            r, GPUFL_PARTIAL,
-            "not everything was sent: nothing more of %.250s can be sent now (it is not "
-            "waited for; gpufl status shows what is left)",
-            words->others);
+        return upload_result_left(r, words->others);
     }
     if (!drained) {
         return upload_result_say(

@@ -58,4 +58,7 @@ void upload_result_copy(const struct gpufl_upload_result *full,
 gpufl_status upload_result_no_room(struct gpufl_upload_result *result, const char *why,
                                    unsigned waits, uint32_t owner);
 
+/** Nothing more of \p others, of other users, can be sent. \return GPUFL_PARTIAL. */
+gpufl_status upload_result_left(struct gpufl_upload_result *result, const char *others);
+
 #endif

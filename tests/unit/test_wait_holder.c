@@ -2,6 +2,7 @@
 /* When another uploader's progress covers what is in a directory. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/support/dirs.h"
 #include "upload/wait_holder.h"
 
@@ -21,6 +23,18 @@ static uint64_t after_the_deadline(void)
 }
 
 static struct holder_wait waited;
+static struct engine_summary left;
+static size_t bytes_read;
+
+/* A root with one session, and what is told of it. */
+struct looked {
+    char *dir;
+    int root;
+    struct sys sys;
+    struct selection selection;
+    struct holder_targets *targets;
+};
+
 static uint64_t holds_from_ms;
 
 /* \p progress NULL: there is no file. */
@@ -38,7 +52,12 @@ static gpufl_status wait_at(const char *path, const char *progress)
     sys.now_ms = after_the_deadline;
     assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
     waited = (struct holder_wait){.deadline_ms = 10, .holds_from_ms = holds_from_ms};
-    gpufl_status status = wait_for_holder(&sys, root, &selection, &waited);
+    struct holder_targets *targets;
+    assert_int_equal(holder_targets_open(&sys, root, &selection, &targets), GPUFL_OK);
+    gpufl_status status = wait_for_holder(&sys, targets, &waited);
+    left = (struct engine_summary){0};
+    holder_targets_count(targets, &left);
+    holder_targets_close(targets);
     select_free(&selection);
     close(root);
     return status;
@@ -148,14 +167,13 @@ static void a_session_is_over_once_its_uploader_has_judged_it(void **state)
         holds_from_ms = row[i].holds_from_ms;
         snprintf(text, sizeof text, HEADER "%s", row[i].progress);
         gpufl_status status = wait_at(root, text);
-        const struct engine_summary *left = &waited.left;
-        if (status != row[i].status || left->sessions_done != row[i].complete ||
-            left->sessions_kept_back != row[i].kept_back ||
-            left->lines_refused_final != row[i].refused ||
-            engine_summary_accepted(left) != row[i].accepted) {
+        if (status != row[i].status || left.sessions_done != row[i].complete ||
+            left.sessions_kept_back != row[i].kept_back ||
+            left.lines_refused_final != row[i].refused ||
+            engine_summary_accepted(&left) != row[i].accepted) {
             fail_msg("row %zu: %d, %u complete, %u kept back, %u blocked: %s", i,
-                     (int)status, left->sessions_done, left->sessions_kept_back,
-                     left->sessions_blocked, left->held);
+                     (int)status, left.sessions_done, left.sessions_kept_back,
+                     left.sessions_blocked, left.held);
         }
         if (row[i].lives) {
             live_close(&s);
@@ -169,6 +187,7 @@ static void a_session_is_over_once_its_uploader_has_judged_it(void **state)
 static void what_lacks_files_is_waited_for(void **state)
 {
     (void)state;
+#define LOSS ".gpufl-transport-loss.spool.0.json"
     static const struct {
         long told;
         const char *channels;
@@ -179,6 +198,9 @@ static void what_lacks_files_is_waited_for(void **state)
         {11, "\"device\"", NULL, GPUFL_PARTIAL},
         {10, "\"device\",\"scope\"", NULL, GPUFL_PARTIAL},
         {10, "\"device\",\"scope\"", ".uploaded", GPUFL_OK},
+        /* Lines were dropped while recording: it is never complete. */
+        {11, "\"device\"", LOSS, GPUFL_OK},
+        {10, "\"device\",\"scope\"", LOSS, GPUFL_PARTIAL},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char *root = dirs_make();
@@ -295,7 +317,8 @@ static void progress_that_another_user_wrote_is_not_believed(void **state)
     dirs_remove(root);
 }
 
-static void a_11_session_that_rotated_cannot_be_waited_for(void **state)
+/* Its numbers shift: nothing but its end can be compared. */
+static void of_a_11_session_that_rotated_only_the_end_counts(void **state)
 {
     (void)state;
     char *root = dirs_make();
@@ -304,20 +327,250 @@ static void a_11_session_that_rotated_cannot_be_waited_for(void **state)
     assert_int_equal(mkdir(dir, 0755), 0);
     dirs_append(dir, "device.log", "{}\n");
     dirs_append(dir, "device.1.log", "{}\n");
-    assert_int_equal(wait_at(root, HEADER ID " device 9 9 1 1\n"), GPUFL_BUSY);
+    assert_int_equal(wait_at(root, HEADER ID " device 9 9 1 1\n"), GPUFL_PARTIAL);
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent/progress", root);
+    assert_int_equal(unlink(dir), 0);
+    assert_int_equal(
+        wait_at(root, HEADER "!lines 2 0 0 3 0 1 done\n" ID " device 9 9 1 1\n"),
+        GPUFL_OK);
+    assert_int_equal(left.sessions_done, 1);
     dirs_remove(root);
+}
+
+static int cannot_open(int dir, const char *path, int flags, mode_t mode)
+{
+    if (strcmp(path, ID) == 0) {
+        errno = EACCES;
+        return -1;
+    }
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+static ssize_t counts_reads(int fd, void *buf, size_t len, off_t at)
+{
+    ssize_t n = sys_real.pread(fd, buf, len, at);
+    bytes_read += n > 0 ? (size_t)n : 0;
+    return n;
+}
+
+/* One session with a file, in \p group, "" = none. */
+static struct looked look_open(const char *group, const char *name, const char *text)
+{
+    char path[600];
+    struct looked look = {.dir = dirs_make(), .sys = sys_real};
+    snprintf(path, sizeof path, "%s%s%s", look.dir, *group ? "/" : "", group);
+    assert_true(!*group || mkdir(path, 0755) == 0);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/" ID);
+    assert_int_equal(mkdir(path, 0755), 0);
+    dirs_append(path, name, text);
+    snprintf(path, sizeof path, "%s/.gpufl-agent", look.dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    look.root = open(look.dir, O_RDONLY | O_DIRECTORY);
+    look.sys.now_ms = after_the_deadline;
+    assert_int_equal(select_list(&look.sys, look.root, 0, &look.selection), GPUFL_OK);
+    assert_int_equal(look.selection.count, 1);
+    return look;
+}
+
+static void look_tell(const struct looked *look, const char *file, const char *text)
+{
+    char dir[600];
+    char path[640];
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", look->dir);
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    (void)unlink(path);
+    dirs_append(dir, file, HEADER);
+    dirs_append(dir, file, text);
+}
+
+static void look_close(struct looked *look)
+{
+    holder_targets_close(look->targets);
+    select_free(&look->selection);
+    close(look->root);
+    dirs_remove(look->dir);
+}
+
+static void look_begin(struct looked *look)
+{
+    assert_int_equal(
+        holder_targets_open(&look->sys, look->root, &look->selection, &look->targets),
+        GPUFL_OK);
+}
+
+/* \return whether the session is over. */
+static bool look_again(struct looked *look)
+{
+    bool changed;
+    assert_int_equal(holder_targets_look(look->targets, NULL, &changed), GPUFL_OK);
+    bool over = holder_targets_over(look->targets, false);
+    left = (struct engine_summary){0};
+    holder_targets_count(look->targets, &left);
+    return over;
+}
+
+/* Nothing shows what it holds; its uploader may be able to read it. */
+static void a_session_that_cannot_be_read_is_not_sent(void **state)
+{
+    (void)state;
+    struct looked look = look_open("", "device.log", "{}\n");
+    look.sys.open_beneath = cannot_open;
+    look_begin(&look);
+    look_tell(&look, "progress", "");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_kept_back, 1);
+    assert_non_null(strstr(left.held, "its directory cannot be read"));
+    look_tell(&look, "complete", "!lines 1 0 0 1 0 1\n" ID " device 1 3 1 1\n");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_kept_back, 0);
+    assert_int_equal(left.sessions_done, 1);
+    look_close(&look);
+}
+
+static void
+a_session_in_a_group_that_is_left_to_another_uploader_is_not_sent(void **state)
+{
+    (void)state;
+    struct looked look = look_open("g", "device.log", "{}\n");
+    look_begin(&look);
+    look_tell(&look, "progress", "!held g * skipped: it has an uploader of its own\n");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_kept_back, 1);
+    look_close(&look);
+    look = look_open("g", "device.log", "{}\n");
+    look.selection.session[0].own_user = false;
+    look_begin(&look);
+    look_tell(&look, "progress", "!held g * skipped: it has an uploader of its own\n");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_kept_back, 0);
+    look_close(&look);
+}
+
+/* Windows of the existing client. An uploader that does not name them leaves it at that.
+ */
+static void a_session_that_says_that_it_is_sent_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct looked look = look_open("", ".gpufl-window.device.1.json", "{}\n");
+        char dir[600];
+        snprintf(dir, sizeof dir, "%s/" ID, look.dir);
+        dirs_append(dir, "device.1.log.gz", "x");
+        if (i > 0) {
+            dirs_append(dir, ".uploaded", "");
+        }
+        look_begin(&look);
+        look_tell(&look, "progress", i == 2 ? ID " device 1 0 1 2\n" : "");
+        assert_int_equal(look_again(&look), i == 1);
+        look_close(&look);
+    }
+}
+
+static void windows_that_nobody_publishes_are_not_waited_for(void **state)
+{
+    (void)state;
+    char dir[600];
+    struct looked look = look_open("", ".gpufl-window.device.1.json", "{}\n");
+    snprintf(dir, sizeof dir, "%s/" ID "/.tmp", look.dir);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    look_begin(&look);
+    look_tell(&look, "progress", "!held " ID " * windows are in .tmp\n");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_kept_back, 1);
+    look_close(&look);
+}
+
+static void a_session_that_is_removed_is_not_waited_for(void **state)
+{
+    (void)state;
+    char path[600];
+    struct looked look = look_open("", "device.log", "{}\n");
+    look_begin(&look);
+    look_tell(&look, "progress", "");
+    assert_false(look_again(&look));
+    snprintf(path, sizeof path, "%s/" ID "/device.log", look.dir);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions, 0);
+    look_close(&look);
+}
+
+/* There may be very many that are complete. */
+static void only_what_has_changed_is_read(void **state)
+{
+    (void)state;
+    struct looked look = look_open("", "device.log", "{}\n");
+    struct text many = {0};
+    look.sys.pread = counts_reads;
+    look_begin(&look);
+    text_puts(&many, "!lines 1 0 0 1 0 1\n" ID " device 1 3 1 1\n");
+    for (int i = 0; i < 5000; i++) {
+        text_printf(&many, "%d device 1 3 1 1\n", i);
+    }
+    text_append(&many, "", 1);
+    look_tell(&look, "complete", many.data);
+    look_tell(&look, "progress", "");
+    bytes_read = 0;
+    assert_true(look_again(&look));
+    assert_true(bytes_read > many.len);
+    bytes_read = 0;
+    assert_true(look_again(&look));
+    assert_int_equal(bytes_read, 0);
+    look_tell(&look, "progress", "9 device 1 3 1 1\n");
+    assert_true(look_again(&look));
+    assert_int_equal(left.sessions_done, 1);
+    assert_in_range(bytes_read, 1, 1000);
+    look_tell(&look, "complete", "");
+    assert_false(look_again(&look));
+    text_fini(&many);
+    look_close(&look);
+}
+
+/* What another user's session lacks does not come: it is told from our own. */
+static void what_is_left_is_told_by_its_user(void **state)
+{
+    (void)state;
+    char which[256];
+    uint64_t moved;
+    uint64_t before;
+    struct looked look = look_open("", "device.log", "{}\n");
+    look_begin(&look);
+    look_tell(&look, "progress", ID " device 1 1 1 1\n");
+    assert_false(look_again(&look));
+    assert_false(holder_targets_of_others(look.targets, &moved, which));
+    look.selection.session[0].own_user = false;
+    assert_true(holder_targets_of_others(look.targets, &before, which));
+    assert_non_null(strstr(which, "session " ID " of user "));
+    look_tell(&look, "progress", ID " device 1 2 1 1\n");
+    assert_false(look_again(&look));
+    assert_true(holder_targets_of_others(look.targets, &moved, which));
+    assert_true(moved != before);
+    look_tell(&look, "progress", ID " device 1 3 1 1\n");
+    assert_true(look_again(&look));
+    assert_false(holder_targets_of_others(look.targets, &moved, which));
+    look_close(&look);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_that_cannot_be_read_is_not_sent),
+        cmocka_unit_test(
+            a_session_in_a_group_that_is_left_to_another_uploader_is_not_sent),
+        cmocka_unit_test(a_session_that_says_that_it_is_sent_is_not_waited_for),
+        cmocka_unit_test(windows_that_nobody_publishes_are_not_waited_for),
+        cmocka_unit_test(a_session_that_is_removed_is_not_waited_for),
+        cmocka_unit_test(only_what_has_changed_is_read),
+        cmocka_unit_test(what_is_left_is_told_by_its_user),
         cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
         cmocka_unit_test(a_session_is_over_once_its_uploader_has_judged_it),
         cmocka_unit_test(what_lacks_files_is_waited_for),
         cmocka_unit_test(a_session_for_which_the_holder_has_no_room_is_noticed),
         cmocka_unit_test(progress_of_another_backend_or_database_is_not_believed),
         cmocka_unit_test(progress_that_another_user_wrote_is_not_believed),
-        cmocka_unit_test(a_11_session_that_rotated_cannot_be_waited_for),
+        cmocka_unit_test(of_a_11_session_that_rotated_only_the_end_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

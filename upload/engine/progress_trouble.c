@@ -27,6 +27,9 @@ static void progress_trouble_held(struct text *text, const struct session *s)
                     "!held %s * all is sent, but the backend answers %d to the request "
                     "that ends it: ask its operator\n",
                     s->path, s->complete_refused);
+    } else if (s->salvage != SESSION_SALVAGE_NONE && s->salvage != SESSION_SALVAGE_RUNS &&
+               s->salvage_reason) {
+        text_printf(text, "!held %s * %.155s\n", s->path, s->salvage_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];

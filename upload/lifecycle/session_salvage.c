@@ -59,8 +59,8 @@ const char *session_salvage_step(struct session *session, bool unpublished)
     }
     session->salvage = SESSION_SALVAGE_WAITS;
     if (!config->salvage) {
-        return "its writer died and left unpublished windows in .tmp: gpufl upload, or "
-               "gpufl-agent --salvage, publishes them";
+        return "its writer died and left unpublished windows in .tmp: gpufl-agent "
+               "--salvage publishes them, or gpufl upload where no agent runs";
     }
     switch (session_salvage_run(session)) {
     case SALVAGE_DONE:

@@ -242,27 +242,52 @@ static gpufl_status progress_read_open(const struct sys *sys, int fd,
     return n < 0 ? GPUFL_ERR_IO : GPUFL_OK;
 }
 
+static const char *const progress_path[] = {
+    [PROGRESS_OF_OPEN] = LAYOUT_PROGRESS, [PROGRESS_OF_COMPLETE] = LAYOUT_COMPLETE};
+
+gpufl_status
+progress_read_file(const struct sys *sys, int root_fd, enum progress_file file,
+                   const struct progress_origin *origin,
+                   void (*visit)(void *arg, const struct progress_line *line), void *arg)
+{
+    struct progress_reader reader = {
+        origin, {.complete = file == PROGRESS_OF_COMPLETE}, visit, arg};
+    int fd = progress_open(sys, root_fd, progress_path[file]);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    gpufl_status status = progress_read_open(sys, fd, &reader);
+    close(fd);
+    return status;
+}
+
+struct progress_file_stamp progress_file_stamp(const struct sys *sys, int root_fd,
+                                               enum progress_file file)
+{
+    struct progress_file_stamp stamp = {.inode = 0};
+    struct stat st;
+    int fd = progress_open(sys, root_fd, progress_path[file]);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        stamp = (struct progress_file_stamp){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+                                             (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+                                                 (uint64_t)st.st_mtim.tv_nsec};
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return stamp;
+}
+
 gpufl_status progress_read(const struct sys *sys, int root_fd,
                            const struct progress_origin *origin,
                            void (*visit)(void *arg, const struct progress_line *line),
                            void *arg)
 {
-    static const char *const path[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE};
-    gpufl_status worst = GPUFL_OK;
-    for (unsigned i = 0; i < 2; i++) {
-        struct progress_reader reader = {origin, {.complete = i == 1}, visit, arg};
-        int fd = progress_open(sys, root_fd, path[i]);
-        gpufl_status status = fd >= 0           ? progress_read_open(sys, fd, &reader)
-                              : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
-                                                : GPUFL_ERR_IO;
-        if (fd >= 0) {
-            close(fd);
-        }
-        if (status != GPUFL_OK && (i == 0 || status != GPUFL_ERR_NOT_FOUND)) {
-            worst = status;
-        }
-    }
-    return worst;
+    gpufl_status open =
+        progress_read_file(sys, root_fd, PROGRESS_OF_OPEN, origin, visit, arg);
+    gpufl_status complete =
+        progress_read_file(sys, root_fd, PROGRESS_OF_COMPLETE, origin, visit, arg);
+    return complete == GPUFL_OK || complete == GPUFL_ERR_NOT_FOUND ? open : complete;
 }
 
 bool progress_parse_note(const char *line, struct progress_note *out)

@@ -123,6 +123,26 @@ void progress_parse(const char *text, size_t len, struct progress_line *next,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 
+/** One of the two. */
+enum progress_file { PROGRESS_OF_OPEN, PROGRESS_OF_COMPLETE };
+
+/** By what a file is known to be the one that was read: it is replaced, never changed. */
+struct progress_file_stamp {
+    uint64_t device;
+    uint64_t inode; /**< 0 = there is none */
+    uint64_t bytes;
+    uint64_t written_ns;
+};
+
+struct progress_file_stamp progress_file_stamp(const struct sys *sys, int root_fd,
+                                               enum progress_file file);
+
+/** As progress_read(), of one file. */
+GPUFL_MUST gpufl_status
+progress_read_file(const struct sys *sys, int root_fd, enum progress_file file,
+                   const struct progress_origin *origin,
+                   void (*visit)(void *arg, const struct progress_line *line), void *arg);
+
 /** Reads the files of the root \p root_fd and visits their lines; with an
  * \p origin, only of files that are about this backend, or do not say about which.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO (EPERM: of another user)… */

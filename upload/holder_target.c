@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the end of a channel by its files. */
+#include "upload/holder_target.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/source/gz_file.h"
+#include "upload/source/tail_where.h"
+
+static uint64_t holder_target_sealed_bytes(const struct sys *sys, int root,
+                                           const char *path,
+                                           const struct scan_channel *channel)
+{
+    const struct tail_where where = {
+        .root = root, .path = path, .channel = channel->name};
+    struct stat st;
+    uint64_t bytes = 0;
+    bool gz;
+    int fd = tail_where_open_either(sys, &where, channel->highest, &gz);
+    if (fd >= 0) {
+        bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
+        bytes = gz ? gz_file_says_bytes(sys, fd, bytes) : bytes;
+        close(fd);
+    }
+    return bytes;
+}
+
+struct holder_target holder_target_of(const struct sys *sys, int root, const char *path,
+                                      enum session_layout layout,
+                                      const struct scan_channel *channel)
+{
+    struct holder_target t = {.file = 1};
+    memcpy(t.channel, channel->name, sizeof t.channel);
+    if (layout == SESSION_WINDOWS) {
+        t.file = channel->highest + 1;
+    } else if (channel->active_bytes > 0 || channel->highest == 0) {
+        t.file = layout == SESSION_LIVE ? channel->highest + 1 : 1;
+        t.offset = channel->active_bytes;
+    } else {
+        t.file = channel->highest;
+        t.offset = holder_target_sealed_bytes(sys, root, path, channel);
+    }
+    return t;
+}

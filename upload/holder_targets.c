@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares what another uploader tells with a directory as it was at the call. */
+#include "upload/holder_targets.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "upload/holder_session.h"
+#include "upload/holder_target.h"
+#include "upload/journal/lookup.h"
+#include "upload/source/scan_session.h"
+
+/* What is held keeps back the last lines of the other channels of its session: those in
+ * which their writer says that it has ended. */
+#define HELD_BACK_BYTES 4096u
+
+struct holder_targets {
+    const struct sys *sys;
+    int root;
+    struct holder_target *target;
+    size_t count;
+    struct holder_session *session;
+    size_t *first; /* target of each of these; its others follow */
+    size_t sessions;
+    struct lookup by_path;  /* of these */
+    struct lookup by_group; /* likewise, by that of the directory in which it lies */
+    uint32_t seed;          /* of the hashes: others choose the paths, but not this */
+    struct progress_file_stamp stamp[2];
+    uint64_t database; /* of the backend, when the files were read */
+    bool looked;
+    uint64_t moved; /* stands for what is settled */
+};
+
+static void collect_session(struct holder_targets *t, const struct selected *s,
+                            const struct scan *scan)
+{
+    struct holder_session *session = &t->session[t->sessions];
+    holder_session_open(session, s, scan);
+    for (unsigned c = 0; c < scan->channels && !session->shifting; c++) {
+        t->target[t->count] =
+            holder_target_of(t->sys, t->root, s->path, scan->layout, &scan->channel[c]);
+        t->target[t->count++].session = t->sessions;
+    }
+}
+
+/* \return false without memory. */
+static bool collect_one(struct holder_targets *t, const struct selected *s)
+{
+    struct scan scan;
+    gpufl_status status = scan_session(t->sys, t->root, s->path, s->id, &scan);
+    const char *slash = strchr(s->path, '/');
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        return true;
+    }
+    t->first[t->sessions] = t->count;
+    if (status == GPUFL_OK) {
+        collect_session(t, s, &scan);
+    } else {
+        holder_session_open_unreadable(&t->session[t->sessions], s);
+    }
+    t->first[++t->sessions] = t->count;
+    char group[JOURNAL_PATH_MAX];
+    snprintf(group, sizeof group, "%.*s", slash ? (int)(slash - s->path) : 0, s->path);
+    return lookup_add(&t->by_path, hash_text(t->seed, s->path)) &&
+           lookup_add(&t->by_group, hash_text(t->seed, group));
+}
+
+gpufl_status holder_targets_open(const struct sys *sys, int root,
+                                 const struct selection *selection,
+                                 struct holder_targets **out)
+{
+    struct holder_targets *t = calloc(1, sizeof *t);
+    *out = t;
+    if (!t) {
+        return GPUFL_ERR_NOMEM;
+    }
+    t->sys = sys;
+    t->root = root;
+    sys->random(&t->seed, sizeof t->seed);
+    t->target = calloc(selection->count * SCAN_CHANNELS_MAX + 1, sizeof *t->target);
+    t->session = calloc(selection->count + 1, sizeof *t->session);
+    t->first = calloc(selection->count + 1, sizeof *t->first);
+    bool ok = t->target && t->session && t->first;
+    for (size_t i = 0; ok && i < selection->count; i++) {
+        ok = collect_one(t, &selection->session[i]);
+    }
+    return ok ? GPUFL_OK : GPUFL_ERR_NOMEM;
+}
+
+void holder_targets_close(struct holder_targets *t)
+{
+    if (t) {
+        lookup_close(&t->by_path);
+        lookup_close(&t->by_group);
+        free(t->target);
+        free(t->session);
+        free(t->first);
+        free(t);
+    }
+}
+
+static size_t targets_session(const struct holder_targets *t, const char *path)
+{
+    size_t at = lookup_first(&t->by_path, hash_text(t->seed, path));
+    while (at != LOOKUP_NONE && strcmp(t->session[at].selected->path, path) != 0) {
+        at = lookup_next(&t->by_path, at);
+    }
+    return at;
+}
+
+static void note_progress(void *arg, const struct progress_line *line)
+{
+    struct holder_targets *t = arg;
+    size_t at = targets_session(t, line->path);
+    if (at == LOOKUP_NONE) {
+        return;
+    }
+    struct holder_session *session = &t->session[at];
+    bool found = false;
+    holder_session_note_line(session, line);
+    t->moved += ((uint64_t)line->file << 40) + line->offset + line->complete;
+    for (size_t i = t->first[at]; i < t->first[at + 1]; i++) {
+        struct holder_target *target = &t->target[i];
+        if (strcmp(target->channel, line->channel) == 0) {
+            bool same = line->file == target->file;
+            found = true;
+            target->told = (struct holder_target_told){
+                .named = true,
+                .reached =
+                    line->file > target->file || (same && line->offset >= target->offset),
+                .nearly = same && target->offset - line->offset <= HELD_BACK_BYTES};
+        }
+    }
+    session->told.elsewhere = session->told.elsewhere || !found;
+}
+
+static void note_hold_of(struct holder_targets *t, size_t session,
+                         const struct progress_note *note)
+{
+    bool all = strcmp(note->channel, "*") == 0;
+    holder_session_note_hold(&t->session[session], note);
+    for (size_t i = t->first[session]; i < t->first[session + 1]; i++) {
+        struct holder_target *target = &t->target[i];
+        target->held = target->held || all || strcmp(target->channel, note->channel) == 0;
+    }
+}
+
+/* Of a session, or of all in a group. */
+static void note_hold(void *arg, const struct progress_note *note)
+{
+    struct holder_targets *t = arg;
+    size_t len = strlen(note->path);
+    size_t at = len ? targets_session(t, note->path) : LOOKUP_NONE;
+    if (at != LOOKUP_NONE) {
+        note_hold_of(t, at, note);
+    }
+    at = len ? lookup_first(&t->by_group, hash_text(t->seed, note->path)) : LOOKUP_NONE;
+    for (; at != LOOKUP_NONE; at = lookup_next(&t->by_group, at)) {
+        const char *path = t->session[at].selected->path;
+        if (strncmp(path, note->path, len) == 0 && path[len] == '/') {
+            note_hold_of(t, at, note);
+        }
+    }
+}
+
+/* What is told is of one moment: nothing of the last look counts. */
+static void targets_forget(struct holder_targets *t)
+{
+    for (size_t i = 0; i < t->sessions; i++) {
+        holder_session_forget(&t->session[i]);
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->target[i].told = t->target[i].told_complete;
+        t->target[i].held = false;
+    }
+}
+
+/* Sessions that are complete can be very many, and that file seldom changes. */
+static gpufl_status targets_read_complete(struct holder_targets *t,
+                                          const struct progress_origin *origin)
+{
+    for (size_t i = 0; i < t->sessions; i++) {
+        t->session[i].told_complete = (struct holder_told){0};
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->target[i].told_complete = (struct holder_target_told){0};
+    }
+    targets_forget(t);
+    gpufl_status status = progress_read_file(t->sys, t->root, PROGRESS_OF_COMPLETE,
+                                             origin, note_progress, t);
+    for (size_t i = 0; i < t->sessions; i++) {
+        t->session[i].told_complete = t->session[i].told;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        t->target[i].told_complete = t->target[i].told;
+    }
+    return status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
+}
+
+static bool targets_is_new(struct holder_targets *t, enum progress_file file)
+{
+    struct progress_file_stamp stamp = progress_file_stamp(t->sys, t->root, file);
+    bool same = t->looked && stamp.inode && stamp.inode == t->stamp[file].inode &&
+                stamp.device == t->stamp[file].device &&
+                stamp.bytes == t->stamp[file].bytes &&
+                stamp.written_ns == t->stamp[file].written_ns;
+    bool none = t->looked && !stamp.inode && !t->stamp[file].inode;
+    t->stamp[file] = stamp;
+    return !same && !none;
+}
+
+/* Holds are read first: one that ends meanwhile is of a session that goes on or is
+ * complete then. */
+gpufl_status holder_targets_look(struct holder_targets *t,
+                                 const struct progress_origin *origin, bool *changed)
+{
+    uint64_t database = origin ? origin->database : 0;
+    gpufl_status status = GPUFL_OK;
+    t->looked = t->looked && database == t->database;
+    bool open = targets_is_new(t, PROGRESS_OF_OPEN);
+    bool complete = targets_is_new(t, PROGRESS_OF_COMPLETE);
+    *changed = open || complete;
+    if (!*changed) {
+        return t->stamp[PROGRESS_OF_OPEN].inode ? GPUFL_OK : GPUFL_BUSY;
+    }
+    t->database = database;
+    if (complete) {
+        status = targets_read_complete(t, origin);
+    }
+    targets_forget(t);
+    t->moved = 0;
+    progress_notes(t->sys, t->root, note_hold, t);
+    if (status == GPUFL_OK) {
+        status = progress_read_file(t->sys, t->root, PROGRESS_OF_OPEN, origin,
+                                    note_progress, t);
+    }
+    t->looked = status == GPUFL_OK;
+    return status == GPUFL_OK ? GPUFL_OK : GPUFL_BUSY;
+}
+
+static bool target_is_left(const struct holder_targets *t,
+                           const struct holder_target *target)
+{
+    bool passed = t->session[target->session].passed && !target->told.named;
+    return !target->told.reached && !passed && (target->offset > 0 || target->file > 1);
+}
+
+/* What another user's uploader does in a group of its own is not ours to wait for. */
+static bool targets_is_left_to_another(const struct holder_session *s)
+{
+    return s->left && !s->selected->own_user;
+}
+
+/* \return true if all of it is settled that can be before somebody acts. */
+static bool targets_session_is_over(const struct holder_targets *t, size_t session,
+                                    bool holds_may_pass)
+{
+    const struct holder_session *s = &t->session[session];
+    bool held = holder_session_is_held(s);
+    if (targets_is_left_to_another(s)) {
+        return true;
+    }
+    if (held && (holds_may_pass || !holder_session_needs_person(s))) {
+        return false;
+    }
+    for (size_t i = t->first[session]; i < t->first[session + 1]; i++) {
+        const struct holder_target *target = &t->target[i];
+        if (target_is_left(t, target) &&
+            !(held && (target->held || target->told.nearly))) {
+            return false;
+        }
+    }
+    return holder_session_is_over(t->sys, t->root, s);
+}
+
+bool holder_targets_over(struct holder_targets *t, bool holds_may_pass)
+{
+    for (size_t i = 0; i < t->sessions; i++) {
+        if (!targets_session_is_over(t, i, holds_may_pass) &&
+            !holder_session_is_gone(&t->session[i], t->root)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool holder_targets_of_others(struct holder_targets *t, uint64_t *moved, char which[256])
+{
+    const struct selected *left = NULL;
+    struct stat st = {0};
+    *moved = t->moved;
+    for (size_t i = 0; i < t->sessions; i++) {
+        const struct selected *s = t->session[i].selected;
+        bool waits = (s->own_user || !left) && !t->session[i].gone &&
+                     !targets_session_is_over(t, i, false);
+        if (waits && s->own_user) {
+            return false;
+        }
+        left = waits ? s : left;
+    }
+    if (left) {
+        (void)fstatat(t->root, left->path, &st, AT_SYMLINK_NOFOLLOW);
+        snprintf(which, 256, "session %.200s of user %u", left->path, st.st_uid);
+    }
+    return left != NULL;
+}
+
+struct room_look {
+    const struct holder_targets *targets;
+    struct holder_room room;
+};
+
+/* A directory for which there is no room is not looked into: nothing is told of it. */
+static void note_room(void *arg, const struct progress_note *note)
+{
+    struct room_look *look = arg;
+    const struct holder_targets *t = look->targets;
+    struct stat st;
+    for (size_t i = 0; note->waits && !look->room.waits && i < t->count; i++) {
+        const struct holder_target *target = &t->target[i];
+        const char *path = t->session[target->session].selected->path;
+        if (target_is_left(t, target) && !target->told.named &&
+            fstatat(t->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_uid == note->owner) {
+            look->room = (struct holder_room){note->waits, note->owner};
+        }
+    }
+}
+
+struct holder_room holder_targets_room(const struct holder_targets *t)
+{
+    struct room_look look = {.targets = t};
+    progress_notes(t->sys, t->root, note_room, &look);
+    return look.room;
+}
+
+void holder_targets_count(const struct holder_targets *t, struct engine_summary *out)
+{
+    for (size_t i = 0; i < t->sessions; i++) {
+        const struct holder_session *s = &t->session[i];
+        if (!s->gone && !targets_is_left_to_another(s)) {
+            holder_session_count(t->sys, t->root, s, out);
+        }
+    }
+}
