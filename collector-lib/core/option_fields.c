@@ -57,6 +57,7 @@ static const struct field fields[] = {
     FIELD(deep_window_only, NULL, KIND_BOOL),
     FIELD(simulated_gpus, "GPUFL_SIMULATED_GPUS", KIND_INT),
     FIELD(device_details, "GPUFL_DEVICE_DETAILS", KIND_BOOL),
+    FIELD(kernel_details, "GPUFL_KERNEL_DETAILS", KIND_TEXT),
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

@@ -139,6 +139,19 @@ static enum gpufl_profiling_engine max_engine(void)
     return max;
 }
 
+/* A word that is not known costs the job details, and not its session. */
+static bool is_per_launch(const char *details)
+{
+    bool per_launch = details && strcmp(details, "per_launch") == 0;
+    if (details && *details && !per_launch) {
+        library_log(
+            GPUFL_LOG_WARNING,
+            "kernel_details (GPUFL_KERNEL_DETAILS): %s ignored: expected per_launch",
+            details);
+    }
+    return per_launch;
+}
+
 static void copy_values(const struct gpufl_init_options *o, struct settings *out)
 {
     out->sample_rate_ms = o->system_sample_rate_ms;
@@ -156,6 +169,7 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->debug = o->enable_debug_output;
     out->simulated_gpus = o->simulated_gpus;
     out->device_details = o->device_details;
+    out->details_per_launch = is_per_launch(o->kernel_details);
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
     out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;
     out->min_free_bytes = SETTINGS_MIN_FREE_BYTES;

@@ -34,6 +34,7 @@ struct settings {
     bool debug;
     int simulated_gpus;
     bool device_details;
+    bool details_per_launch;
     uint64_t rotate_bytes;    /* GPUFL_LOG_ROTATE_BYTES */
     uint64_t rotate_after_ms; /* GPUFL_LOG_ROTATE_AFTER_MS, 0 = never */
     uint64_t max_spool_bytes; /* GPUFL_LOG_MAX_SPOOL_BYTES, 0 = no limit */

@@ -127,15 +127,19 @@ static uint32_t device_id(struct trace_log *log, uint32_t ordinal)
 static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
                           uint32_t kernel_id, const struct launch *launch)
 {
-    bool is_new;
+    bool is_new = true;
     uint32_t correlation =
-        kernel_configs_detail(&log->configs, k, kernel_id, launch, &is_new);
+        log->details_per_launch
+            ? k->correlation
+            : kernel_configs_detail(&log->configs, k, kernel_id, launch, &is_new);
     if (is_new) {
         const struct trace_device_known *device = device_of(log, k->device);
         struct occupancy o = occupancy_of(device ? &device->about : NULL, k);
         record_kernel_detail(&log->kernel.behind, log->context, k, &o,
                              launches_path(&log->launches, launch->path_id),
                              stack_text(log, launch->stack_id));
+        text_puts(&log->kernel.behind,
+                  log->details_per_launch ? "}\n" : ",\"per_launch\":false}\n");
     }
     return correlation;
 }

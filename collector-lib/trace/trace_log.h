@@ -17,7 +17,8 @@
 struct trace_log {
     const struct record_context *context;
     struct name_times *kernel_times;
-    bool source; /* texts of source files */
+    bool source;             /* texts of source files */
+    bool details_per_launch; /* else one for all launches alike */
     struct launches launches;
     struct trace_names names;
     struct stack_names stack_names;
@@ -36,7 +37,8 @@ struct trace_log {
     struct text device_lines, scope_lines, sass_lines;
 };
 
-/** The durations of kernels are added to \p kernel_times; the caller has set `devices`.
+/** The durations of kernels are added to \p kernel_times; the caller has set `devices`
+ * and `details_per_launch`.
  * False without memory. Release with trace_log_fini. */
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
                     struct name_times *kernel_times, bool source);

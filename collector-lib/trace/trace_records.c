@@ -127,7 +127,6 @@ void record_kernel_detail(struct text *out, const struct record_context *context
     text_json_string(out, *user_scope ? user_scope : "global");
     text_puts(out, ",\"stack_trace\":");
     text_json_string(out, stack);
-    text_puts(out, ",\"per_launch\":false}\n");
 }
 
 /* A figure that is not known is -1. */

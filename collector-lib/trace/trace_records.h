@@ -39,7 +39,8 @@ void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *sample,
                 struct sample_refs refs);
 
-/* Records of one line each; devices have the session's numbers. */
+/* Records of one line each, which the caller ends for a detail; devices have the
+ * session's numbers. */
 void record_device(struct text *out, const struct record_context *context,
                    const struct trace_device_known *device);
 void record_kernel_detail(struct text *out, const struct record_context *context,

@@ -161,6 +161,7 @@ gpufl_status writer_start(const struct settings *settings,
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
+    w->tracing.log.details_per_launch = settings->details_per_launch;
     tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel, &w->devices,
                  settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);

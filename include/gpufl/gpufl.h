@@ -133,6 +133,10 @@ struct gpufl_init_options {
                               and utilisation of this process, NVLink, Xid errors; and MIG
                               devices as devices. Off by default, since older servers know
                               fewer columns. Also GPUFL_DEVICE_DETAILS */
+    const char *kernel_details; /**< "per_launch": a kernel_detail for each launch, for
+                                   tools of the existing client, which join by corr_id;
+                                   about 600 bytes each. "" = one for all launches alike.
+                                   Other words are ignored. Also GPUFL_KERNEL_DETAILS */
 };
 
 /** Initialiser with all defaults. */
@@ -141,7 +145,7 @@ struct gpufl_init_options {
         sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
             true, true, false, false, 0, 0, false, GPUFL_BACKEND_AUTO,                   \
             GPUFL_ENGINE_MONITOR, "", false, false, true, 100, 4096, "overview", "",     \
-            true, false, 0, false                                                        \
+            true, false, 0, false, ""                                                    \
     }
 
 /** Fills \p options with the defaults. */

@@ -56,6 +56,7 @@ inline bool init(const InitOptions &opts)
     c.deep_window_only = opts.deep_window_only;
     c.simulated_gpus = opts.simulated_gpus;
     c.device_details = opts.device_details;
+    c.kernel_details = opts.kernel_details.c_str();
     return gpufl_init(&c) == GPUFL_OK;
 }
 

@@ -78,6 +78,7 @@ struct InitOptions {
     bool deep_window_only = false;
     int simulated_gpus = 0;
     bool device_details = false;
+    std::string kernel_details = "";
 };
 
 } /* namespace gpufl */

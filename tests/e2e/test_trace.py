@@ -104,6 +104,20 @@ def every_launch_is_recorded_once_and_in_its_scope(place):
     equal(set(calls) & {f"enable {k}" for k in SLOW_KINDS.values()}, set(), "what slows every call of CUDA")
 
 
+def each_launch_has_its_detail_where_that_is_asked_for(place):
+    """As tools of the existing client join them: by corr_id alone."""
+    (session,), _, _ = _run(place, "counted", GPUFL_KERNEL_DETAILS="per_launch")
+    details = [r for r in collector.records(session, "device") if r["type"] == "kernel_detail"]
+    kernels = list(_kernels(session))
+    equal([d["corr_id"] for d in details], [k["corr_id"] for k in kernels], "a detail for each launch")
+    check(len(kernels) > 5 and len({d["corr_id"] for d in details}) == len(kernels), "each its own")
+    check(not any("per_launch" in d for d in details), "as older writers have them")
+    check(all(k["has_details"] == 1 and k["detail_corr_id"] == k["corr_id"] for k in kernels), "each row names it")
+    (session,), said, _ = _run(place, "counted", GPUFL_KERNEL_DETAILS="all")
+    check("GPUFL_KERNEL_DETAILS): all ignored: expected per_launch" in said, said)
+    equal(sum(r["type"] == "kernel_detail" for r in collector.records(session, "device")), 5, "one for launches alike")
+
+
 def what_else_happens_is_recorded_when_it_is_asked_for(place):
     every = {"memcpy_event_batch": "device", "memset_event_batch": "device", "synchronization_event_batch": "scope",
              "memory_alloc_event_batch": "scope", "graph_launch_event": "scope"}

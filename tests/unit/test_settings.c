@@ -53,19 +53,20 @@ static void a_longer_struct_is_read_as_far_as_it_is_known(void **state)
     struct settings out;
     memset(given.later, 0x5a, sizeof given.later);
     given.known.struct_size = sizeof given;
-    given.known.device_details = true;
+    given.known.kernel_details = "per_launch";
     resolve(&given.known, &out);
-    assert_true(out.device_details);
+    assert_true(out.details_per_launch);
 }
 
-/* Callers leave the padding behind the last field as it was, and their size counts it: a
- * later field begins behind it. */
-static void the_padding_at_the_end_stays_free(void **state)
+/* Callers of before left the padding behind the last field as it was, and their size
+ * counts it: the later field begins behind it. */
+static void the_padding_of_an_earlier_struct_stays_free(void **state)
 {
     (void)state;
     if (sizeof(void *) == 8) {
         assert_int_equal(END_OF(device_details), 129);
-        assert_int_equal(sizeof(struct gpufl_init_options), 136);
+        assert_int_equal(offsetof(struct gpufl_init_options, kernel_details), 136);
+        assert_int_equal(sizeof(struct gpufl_init_options), 144);
     }
 }
 
@@ -74,7 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_field_counts_only_if_the_size_holds_all_of_it),
         cmocka_unit_test(a_longer_struct_is_read_as_far_as_it_is_known),
-        cmocka_unit_test(the_padding_at_the_end_stays_free),
+        cmocka_unit_test(the_padding_of_an_earlier_struct_stays_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
