@@ -109,6 +109,11 @@ bool folders_at(const struct options *options, unsigned index, char *path, size_
     return false;
 }
 
+const char *folders_hint(const char *path)
+{
+    return strpbrk(path, ":;") ? "; commas separate folders" : "";
+}
+
 bool folders_has(const char *list, const char *path)
 {
     char known[PATH_MAX];

@@ -29,6 +29,9 @@ bool folders_at(const struct options *options, unsigned index, char *path, size_
 /** \return the flag that names \p path. */
 const char *folders_flag(const struct options *options, const char *path);
 
+/** \return what to say besides of a folder that does not exist yet: "" or a hint. */
+const char *folders_hint(const char *path);
+
 /** True if \p path is one of \p list, which may be NULL, letter by letter. */
 bool folders_has(const char *list, const char *path);
 

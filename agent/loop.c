@@ -275,7 +275,10 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
     loop.log = (struct log){
         .level = options->log_level, .write = log_sink_write, .arg = &loop.sink};
     loop.signal_fd = signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    notify_open(&loop.notify);
+    if (!notify_open(&loop.notify, why)) {
+        log_warn(&loop.log, "notify.off", "reason=\"%s\"", why);
+        why[0] = '\0';
+    }
     gpufl_status status = loop_open(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
         unread_env_warn(&loop.log, environ);

@@ -41,7 +41,8 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
     }
     if (!loop->running) {
         log_warn(&loop->log, "folder.missing",
-                 "folder=%s note=\"waiting for it to appear\"", path);
+                 "folder=%s note=\"waiting for it to appear%s\"", path,
+                 folders_hint(path));
     }
     return GPUFL_OK;
 }

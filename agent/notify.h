@@ -5,6 +5,7 @@
 #ifndef GPUFL_AGENT_NOTIFY_H
 #define GPUFL_AGENT_NOTIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct notify {
@@ -15,8 +16,9 @@ struct notify {
     char status[256]; /**< what was sent last */
 };
 
-/** Reads the environment; the socket stays connected. */
-void notify_open(struct notify *notify);
+/** Reads the environment; the socket stays connected. \return false if a variable cannot
+ * be used, which \p why then names: systemd is not told what it may wait for. */
+bool notify_open(struct notify *notify, char why[512]);
 
 /** Sends one datagram of assignments, separated by newlines. Never blocks. */
 void notify_send(const struct notify *notify, const char *text);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/folders.h"
+#include "agent/notify.h"
 #include "agent/options/option_unused.h"
 #include "agent/options/option_value.h"
 #include "agent/options/unread_env.h"
@@ -133,8 +134,9 @@ static void trial_folder(struct trial *t, const char *path)
         close(fd);
         return;
     }
-    snprintf(why, sizeof why, "%s: '%.*s%s': does not exist yet (the agent waits)",
-             folders_flag(t->options, path), MESSAGE_VALUE(path, 400));
+    snprintf(why, sizeof why, "%s: '%.*s%s': does not exist yet (the agent waits%s)",
+             folders_flag(t->options, path), MESSAGE_VALUE(path, 400),
+             folders_hint(path));
     trial_note(t, why);
 }
 
@@ -269,10 +271,15 @@ static void trial_settings(struct trial *t, bool have_inotify)
     const struct log quiet = {.level = LOG_AT_ERROR};
     struct start_mode mode = {
         .log = &quiet, .have_inotify = have_inotify, .state = STATE_TRY};
+    struct notify notify;
     char why[512];
     if (!state_trial_runtime(why)) {
         message_line("gpufl-agent", "%s", why);
     }
+    if (!notify_open(&notify, why)) {
+        message_line("gpufl-agent", "%s", why);
+    }
+    notify_close(&notify);
     gpufl_status status = start_open(t->options, &mode, &t->start, why);
     if (status == GPUFL_OK || status == GPUFL_BUSY) {
         trial_folders(t);

@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/nearest.h"
 #include "base/variables.h"
+#include "schema/api_key.h"
 
 #define DB_BYTES_MIN (1u << 20)
 #define ENV_PREFIX   "GPUFL_BACKEND_"
@@ -122,28 +123,14 @@ static const struct flag_table table = {
     .count = sizeof flags / sizeof *flags,
 };
 
-/* What no client can send: a header ends at a control character, and loses the blanks
- * around it. */
-static bool key_can_be_sent(const char *key)
-{
-    size_t len = strlen(key);
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)key[i] < 0x20 || key[i] == 0x7f) {
-            return false;
-        }
-    }
-    return key[0] != ' ' && key[len - 1] != ' ';
-}
-
 /* An empty variable is a key that could not be read, as of $(cat missing). */
 static int check_key(const struct backend_options *options)
 {
     const char *variable = getenv(KEY_VARIABLE);
-    if (*options->api_key && !key_can_be_sent(options->api_key)) {
+    const char *fault = api_key_fault(options->api_key);
+    if (fault) {
         bool by_variable = variable && strcmp(variable, options->api_key) == 0;
-        return flags_wrong(&table, by_variable ? KEY_VARIABLE : "--api-key",
-                           "contains a control character, or begins or ends with a blank "
-                           "(give another key; no client can send this one)");
+        return flags_wrong(&table, by_variable ? KEY_VARIABLE : "--api-key", "%s", fault);
     }
     if (*options->api_key) {
         return FLAGS_GO_ON;
@@ -167,6 +154,18 @@ static bool backend_reads(const char *name)
 {
     return strcmp(name, KEY_VARIABLE) == 0 || strcmp(name, ENV_PREFIX "OPTIONS") == 0 ||
            strcmp(name, ENV_PREFIX "URL") == 0;
+}
+
+static void backend_warn_unused(const struct backend_options *options)
+{
+    const char *why = !options->insecure  ? NULL
+                      : *options->api_key ? "a key is required"
+                      : address_is_loopback(&options->listen)
+                          ? "the address of --listen is a loopback address"
+                          : NULL;
+    if (why) {
+        message_line("gpufl-backend", "--insecure: changes nothing: %s", why);
+    }
 }
 
 static void backend_warn_unread(void *unused, const char *name)
@@ -198,5 +197,6 @@ int backend_options_read(int argc, char **argv, struct backend_options *out)
         return rc;
     }
     variables_each(environ, ENV_PREFIX, backend_warn_unread, NULL);
+    backend_warn_unused(out);
     return check_key(out);
 }

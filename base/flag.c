@@ -132,6 +132,26 @@ bool flag_is_blank(const char *value)
     return !value[strspn(value, " \t\r\n")];
 }
 
+const char *flag_path_fault(const char *path)
+{
+    static const char blanks[] = " \t\r\n";
+    size_t len = strlen(path);
+    if (len && (strchr(blanks, path[0]) || strchr(blanks, path[len - 1]))) {
+        return "begins or ends with a blank (leave it out)";
+    }
+    if (path[0] == '~' || path[0] == '$') {
+        return "only a shell expands it, and only at the beginning of a word (give the "
+               "whole path, or ./ before it if it is meant)";
+    }
+    if (path[0] == '"' || path[0] == '\'') {
+        return "begins with a quote (leave the quotes out)";
+    }
+    if (strstr(path, "://")) {
+        return "a URL (give a path)";
+    }
+    return NULL;
+}
+
 bool flag_is_next(const char *word, bool (*is_letter)(const void *arg, char letter),
                   const void *arg)
 {

@@ -84,6 +84,11 @@ void flag_expected(const struct flag *flag, char *out, size_t size);
  * set. */
 bool flag_is_blank(const char *value);
 
+/** \return NULL; or what is wrong with \p path, which looks like one that a shell or a
+ * file of settings should have made another one, and what to do. "./" before it says that
+ * it is meant. */
+const char *flag_path_fault(const char *path);
+
 /** Whether \p word, which stands where a value is due, is the next flag: "-" and "-1" are
  * not, and what is meant as a value may stand behind '='. \p is_letter tells the letters
  * of flags. */

@@ -109,13 +109,22 @@ static int print_version(const struct flag_table *table, const struct flag_words
     return FLAGS_ANSWERED;
 }
 
+static bool is_path(const struct flag *flag)
+{
+    return flag->value &&
+           (strcmp(flag->value, "DIR") == 0 || strcmp(flag->value, "FILE") == 0);
+}
+
 /* A value that came from \p name, a flag or a variable. */
 static int store_named(const struct flag_table *table, const struct flag *flag,
                        const char *name, const char *value, void *fields)
 {
     char expected[160];
     if (flag_store(flag, value, fields)) {
-        return FLAGS_GO_ON;
+        const char *fault = is_path(flag) ? flag_path_fault(value) : NULL;
+        return fault ? flags_wrong(table, name, "'%.*s%s': %s",
+                                   MESSAGE_VALUE(value, VALUE_MAX), fault)
+                     : FLAGS_GO_ON;
     }
     flag_expected(flag, expected, sizeof expected);
     if (flag->type == FLAG_SECRET) {

@@ -54,7 +54,7 @@ BELOW = {
     "backend/store": ["base", "schema", "backend/digest"],
     "backend/api": ["base", "schema", "backend/digest", "backend/store"],
     "backend/http": ["base", "schema", "backend/digest", "backend/store", "backend/api"],
-    "backend": ["base", "backend/store", "backend/http"],
+    "backend": ["base", "schema", "backend/store", "backend/http"],
     "examples": [],
 }
 # Foreign library -> the files that may include it.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "upload/holder_left.h"
 #include "upload/http/transport_http.h"
@@ -34,6 +35,21 @@ static void on_log(void *arg, enum log_level level, const char *line)
     if (u->options.diagnostic) {
         u->options.diagnostic(u->options.diagnostic_arg, level == LOG_AT_ERROR ? 0 : 1,
                               line);
+    }
+}
+
+/* It may have been meant to switch uploads off. */
+static void upload_warn_of_switch(struct upload *u)
+{
+    const char *value = getenv("GPUFL_DISABLED");
+    bool disabled;
+    char line[300];
+    if (value && *value && !parse_switch(value, &disabled)) {
+        snprintf(line, sizeof line,
+                 "GPUFL_DISABLED: invalid value '%.*s%s': ignored "
+                 "(expected " PARSE_SWITCH_WORDS ")",
+                 MESSAGE_VALUE(value, 60));
+        on_log(u, LOG_AT_WARN, line);
     }
 }
 
@@ -197,6 +213,7 @@ gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
         u.start_ms +
         (uint64_t)(u.options.total_timeout_ms > 0 ? u.options.total_timeout_ms : 1);
     u.log = (struct log){.level = LOG_AT_WARN, .write = on_log, .arg = &u};
+    upload_warn_of_switch(&u);
     if (is_disabled()) {
         static const char text[] =
             "gpufl is switched off, by GPUFL_DISABLED or by the program: nothing is "

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/flag.h"
 #include "base/message.h"
 
 void gpufl_upload_options_default(struct gpufl_upload_options *options)
@@ -16,7 +17,7 @@ void gpufl_upload_options_default(struct gpufl_upload_options *options)
 static const char *or_env(const char *value, const char *name)
 {
     const char *env = getenv(name);
-    return value && *value ? value : env ? env : "";
+    return value && *value ? value : env && !flag_is_blank(env) ? env : "";
 }
 
 static const char *or_empty(const char *value)
@@ -89,7 +90,9 @@ gpufl_status upload_options_check(const struct gpufl_upload_options *o,
                              "missing (give it, or set GPUFL_BACKEND_URL)", why);
     }
     if (!o->api_key[strspn(o->api_key, " \t")]) {
-        return refuse_option(name, "api_key", "missing (give it, or set GPUFL_API_KEY)",
+        return refuse_option(name, "api_key",
+                             *o->api_key ? "blank (give the key)"
+                                         : "missing (give it, or set GPUFL_API_KEY)",
                              why);
     }
     if (*o->session_id && o->all_sessions) {

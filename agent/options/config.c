@@ -269,6 +269,10 @@ static gpufl_status read_root(struct options *out, const struct config_text *fil
             status = config_fail(file, &key, "sources: expected an array", why);
         }
     }
+    if (json_object_object_get_ex(root, "sources", NULL)) {
+        out->folder_unused = out->folder_unused || out->folder;
+        config_forget_folder(out); /* also behind it */
+    }
     return status;
 }
 
@@ -292,6 +296,9 @@ static gpufl_status config_fail_to_parse(const struct config_text *file,
                                          char why[512])
 {
     size_t first = config_skip_blanks(file, 0);
+    if (file->len >= 3 && memcmp(file->text, "\xef\xbb\xbf", 3) == 0) {
+        return config_fail_at(file, 0, "a byte order mark (save it without one)", why);
+    }
     if (error != json_tokener_continue) {
         return config_fail_at(file, end, json_tokener_error_desc(error), why);
     }

@@ -2,6 +2,7 @@
 /* Required options, and those that only some values of others allow. */
 #include "agent/options/option_check.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,41 @@ static gpufl_status check_empty(const struct options *o, char why[512])
     return GPUFL_OK;
 }
 
+/* Of one path, or of a list of them. */
+static gpufl_status check_paths_of(const struct options *o, const struct option_row *row,
+                                   const char *list, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    char path[PATH_MAX];
+    bool several = strncmp(row->value, "DIR", 3) == 0 && row->adds;
+    while (*list) {
+        size_t len = several ? strcspn(list, ",") : strlen(list);
+        snprintf(path, sizeof path, "%.*s", (int)len, list);
+        const char *fault = flag_path_fault(path);
+        if (fault) {
+            snprintf(why, 512, "%s: '%.*s%s': %s", option_name_used(o, row, name),
+                     MESSAGE_VALUE(path, 200), fault);
+            return GPUFL_ERR_USAGE;
+        }
+        list += len + (list[len] == ',');
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status check_paths(const struct options *o, char why[512])
+{
+    gpufl_status status = GPUFL_OK;
+    for (size_t i = 0; status == GPUFL_OK && i < option_rows_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        const char *const *value = (const void *)((const char *)o + row->at);
+        if (row->kind == KIND_TEXT && row->value && *value &&
+            (strncmp(row->value, "DIR", 3) == 0 || strcmp(row->value, "FILE") == 0)) {
+            status = check_paths_of(o, row, *value, why);
+        }
+    }
+    return status;
+}
+
 static gpufl_status check_version(const struct options *o, char why[512])
 {
     char name[OPTION_NAME_MAX];
@@ -148,6 +184,7 @@ gpufl_status option_check(const struct options *o, char why[512])
 {
     gpufl_status status = check_empty(o, why);
     status = status == GPUFL_OK ? check_required(o, why) : status;
+    status = status == GPUFL_OK ? check_paths(o, why) : status;
     status = status == GPUFL_OK ? check_publisher(o, why) : status;
     status = status == GPUFL_OK ? check_version(o, why) : status;
     status = status == GPUFL_OK ? check_owner(o, why) : status;

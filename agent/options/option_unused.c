@@ -43,6 +43,9 @@ void option_unused_each(const struct options *o, option_unused_say *say, void *a
         {offsetof(struct options, allow_insecure_http), !plain && o->allow_insecure_http,
          "the host is no http:// address"},
     };
+    if (o->folder_unused) {
+        say(arg, "source.folder", "sources takes precedence");
+    }
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char name[OPTION_NAME_MAX];
         if (row[i].unused && unused_is_given(o, row[i].field)) {

@@ -32,7 +32,8 @@ enum option_source {
 struct options {
     char *config_file;
     char *folder;
-    char *folders; /**< comma-separated */
+    char *folders;      /**< comma-separated */
+    bool folder_unused; /**< source.folder of a file, beside its sources */
     char *log_types;
     char *cursor_file;
     char *type;

@@ -9,6 +9,8 @@
 #include "base/variables.h"
 
 #define ENV_PREFIX "GPUFL_AGENT_"
+/* Others read variables that begin like these: one is named if it is close to ours. */
+static const char *const shared_prefix[] = {"GPUFL_HTTP_", "GPUFL_SOURCE_"};
 
 static bool is_read(const char *name)
 {
@@ -19,20 +21,28 @@ static bool is_read(const char *name)
 struct unread_env_sink {
     unread_env_say *say;
     void *arg;
+    const char *prefix;
+    bool shared;
 };
 
 static void say_if_unread(void *arg, const char *name)
 {
     const struct unread_env_sink *to = arg;
-    if (!is_read(name)) {
-        to->say(to->arg, name, option_nearest_env(name + strlen(ENV_PREFIX)));
+    const char *near = option_nearest_env(name + strlen(to->prefix));
+    if (!is_read(name) && (near || !to->shared)) {
+        to->say(to->arg, name, near);
     }
 }
 
 void unread_env_each(char *const *environment, unread_env_say *say, void *arg)
 {
-    struct unread_env_sink to = {say, arg};
+    struct unread_env_sink to = {.say = say, .arg = arg, .prefix = ENV_PREFIX};
     variables_each(environment, ENV_PREFIX, say_if_unread, &to);
+    to.shared = true;
+    for (size_t i = 0; i < sizeof shared_prefix / sizeof shared_prefix[0]; i++) {
+        to.prefix = shared_prefix[i];
+        variables_each(environment, to.prefix, say_if_unread, &to);
+    }
 }
 
 static void warn_unread(void *log, const char *name, const char *near)

@@ -108,6 +108,24 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
              "a socket, not a regular file"),
             (["--host=https://h", "--ca-file=/dev/null"], "--ca-file", "'/dev/null'", "a device, not a regular file"),
             (["--token="], "--token", "", "empty"),
+            ([], "GPUFL_HTTP_TOKEN", "", "is in quotes (leave them out)", {"GPUFL_HTTP_TOKEN": '"k"'}),
+            (["--token=bearer k"], "--token", "", "begins with 'Bearer' (give the key alone)"),
+            ([f"--token-file={f}/bearer"], "--token-file", "", "begins with 'Bearer' (give the key alone)"),
+            ([f"--token-file={f}/quoted"], "--token-file", "", "is in quotes"),
+            ([f"--token-file={f}/bom"], "--token-file", "", "a byte order mark (save it without one)"),
+            ([f"--config={f}/bom.json"], f"{f}/bom.json:1:1", "", "a byte order mark (save it without one)"),
+            ([], "GPUFL_SOURCE_FOLDERS", f"' {f}/b'", "ends with a blank (leave it out)", {"GPUFL_SOURCE_FOLDERS": f"{f}/a, {f}/b"}),
+            ([], "GPUFL_SOURCE_FOLDER", f"'{f}\\n'", "ends with a blank", {"GPUFL_SOURCE_FOLDER": f"{f}\n"}, ["--folder"]),
+            ([], "GPUFL_SOURCE_FOLDER", f"'\"{f}\"'", "begins with a quote", {"GPUFL_SOURCE_FOLDER": f'"{f}"'}, ["--folder"]),
+            ([], "GPUFL_SOURCE_FOLDER", "'$HOME/logs'", "only a shell expands it", {"GPUFL_SOURCE_FOLDER": "$HOME/logs"}, ["--folder"]),
+            ([f"--folder=file://{f}"], "--folder", f"'file://{f}'", "a URL (give a path)"),
+            (["--folder=~/logs"], "--folder", "'~/logs'", "./ before it if it is meant"),
+            (["--state-dir=~/state"], "--state-dir", "'~/state'", "only a shell expands it"),
+            (["--cursor-file=~/cursor"], "--cursor-file", "'~/cursor'", "only a shell expands it"),
+            ([], "GPUFL_AGENT_CA_FILE", f"'{f}/cert.pem '", "ends with a blank", {"GPUFL_AGENT_CA_FILE": f"{f}/cert.pem "}),
+            (["--host=https://h"], "https_proxy", "'foo bar'", "", {"https_proxy": "foo bar"}),
+            (["--host=https://h"], "HTTPS_PROXY", "'ftp://p:1'", "unknown scheme", {"HTTPS_PROXY": "ftp://p:1"}),
+            (["--host=https://h"], "ALL_PROXY", "'http://p:99999'", "1 to 65535", {"ALL_PROXY": "http://p:99999"}),
             (["--token=" + "k" * 5000], "--token", "", "too long"),
             ([f"--ca-file={f}/none"], "--ca-file", f"{f}/none", "No such file"),
             ([f"--ca-file={f}/empty"], "--ca-file", f"{f}/empty", "empty"),
@@ -180,6 +198,7 @@ def _world(place):
         (world / name).chmod(mode)
     (world / "link").symlink_to("logs")
     (world / "file").write_text("")
+    (world / "two.json").write_text('{"sources":[{"folder":"other"}],"source":{"folder":"logs"}}')
     return world
 
 
@@ -230,6 +249,14 @@ def settings_that_work_are_taken_by_check_and_start_alike(place):
             ([], "", {"STATE_DIRECTORY": "state"}),
             ([], "", {"GPUFL_AGENT_LISTEN": " "}),
             ([], "GPUFL_AGENT_FROB: no option reads it", {"GPUFL_AGENT_FROB": "1"}),
+            ([], "GPUFL_HTTP_TOKNE: no option reads it (did you mean GPUFL_HTTP_TOKEN?)", {"GPUFL_HTTP_TOKNE": "k"}),
+            ([], "GPUFL_SOURCE_FODLERS: no option reads it (did you mean GPUFL_SOURCE_FOLDERS?)", {"GPUFL_SOURCE_FODLERS": "/x"}),
+            (["--folders={w}/a;{w}/b"], "'{w}/a;{w}/b': does not exist yet (the agent waits; commas separate folders)"),
+            (["--state-dir=./~"],),
+            ([], "NOTIFY_SOCKET: 'notify': neither a path nor an abstract name: systemd is not told", {"NOTIFY_SOCKET": "notify"}),
+            ([], "NOTIFY_SOCKET: '{w}/none': No such file or directory: ", {"NOTIFY_SOCKET": "{w}/none"}),
+            ([], "WATCHDOG_USEC: '30s': not a number of microseconds", {"WATCHDOG_USEC": "30s"}),
+            (["--config={w}/two.json"], "source.folder: changes nothing: sources takes precedence"),
             runtime("{w}/none", "No such file or directory (give a directory of this user, or unset it)"),
             runtime("{w}/file", "Not a directory (give a directory of this user, or unset it)"),
             runtime("run", "it is not absolute (give a path that begins with /, or unset it)"),

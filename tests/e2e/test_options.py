@@ -24,6 +24,7 @@ KINDS = {"empty": "", "blank": " ", "newline": "a\nb\x1b[1m", "long": "x" * 5000
 PATHS = {"directory": "", "missing": "x/y"}  # in a directory of the run: state directories are made
 NUMBERS = {"negative", "huge", "float", "hex", "unit", "trailing", "word"}
 NAMES = NUMBERS | {"newline", "directory", "missing"}
+FILES = NAMES - {"trailing"}
 LABELS = {"negative", "huge", "float", "hex", "word"}
 
 # What is no mistake that a program could see, by option or by what --help calls the value, and the meaning.
@@ -35,17 +36,17 @@ TAKEN = {
     "VERSION": (LABELS, "one part of a path"),
     "URL": ({"negative", "float", "hex", "word"}, "the name of a host, or a form of an address that inet_aton(3) reads"),
     "gpufl --backend-url": ({"negative", "word"}, "the same; others are public addresses, to which no key is sent"),
-    "--state-dir": (NAMES, "a directory, made if it is missing"),
-    "--output": (NAMES, "a directory, made if it is missing"),
+    "--state-dir": (FILES, "a directory, made if it is missing"),
+    "--output": (FILES, "a directory, made if it is missing"),
     "gpufl verify --backend-url": (set(), "it is asked before anything is compared"),
-    "gpufl verify --state-dir": (NAMES | {"long"}, "looked at once something is to be sent again"),
+    "gpufl verify --state-dir": (FILES | {"long"}, "looked at once something is to be sent again"),
     "gpufl status --state-dir": ({"directory"}, "it exists"),
     "gpufl quarantine --state-dir": ({"directory"}, "it exists"),
     "gpufl resolve --state-dir": ({"directory"}, "it exists"),
     "--folder": ({"directory"}, "it exists"),
     "--folders": ({"directory"}, "it exists"),
-    "--cursor-file": (NAMES - {"directory"}, "a file that is missing says nothing"),
-    "--db": (NUMBERS, "the name of a file, created if it is missing"),
+    "--cursor-file": (FILES - {"directory"}, "a file that is missing says nothing"),
+    "--db": (NUMBERS - {"trailing"}, "the name of a file, created if it is missing"),
 }
 
 

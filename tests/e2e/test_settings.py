@@ -16,8 +16,8 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
     """Whether or not there is anything to send."""
     f = files(place)
 
-    def one(args, name, value, reason, env=None):
-        flags = {str(a) for a in args}
+    def one(args, name, value, reason, env=None, without=()):
+        flags = {str(a) for a in args} | set(without)
         usual = [a for flag, v in (("--backend-url", HOST), ("--api-key", "k")) if flag not in flags
                  for a in (flag, v)]
         where = [] if name == "DIR" else [place.logs]
@@ -49,6 +49,13 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--backend-url", "http://h?x=1"], "--backend-url", "http://h?x=1", "'?' or '#'"),
         (["--backend-url", "http://h/#x"], "--backend-url", "http://h/#x", "'?' or '#'"),
         (["--api-key", ""], "--api-key", "", "empty", {"GPUFL_API_KEY": "k"}),
+        ([], "--backend-url", "", "missing", {"GPUFL_BACKEND_URL": " "}, ["--backend-url"]),
+        ([], "GPUFL_API_KEY", "", "blank (give the key)", {"GPUFL_API_KEY": " "}, ["--api-key"]),
+        (["--api-key", "'k'"], "--api-key", "", "is in quotes (leave them out)"),
+        (["--api-key", "Bearer k"], "--api-key", "", "begins with 'Bearer' (give the key alone)"),
+        (["--state-dir", "~/state"], "--state-dir", "'~/state'", "only a shell expands it"),
+        (["--state-dir", f"{f}/state\n"], "--state-dir", f"'{f}/state\\n'", "ends with a blank"),
+        (["--backend-url", "https://h"], "HTTPS_PROXY", "'foo bar'", "", {"HTTPS_PROXY": "foo bar"}),
         (["--api-key", "a\x01b"], "--api-key", "", "control character"),
         (["--api-key", "k "], "--api-key", "", "ends with a blank"),
         (["--api-key", "k", "--api-key", " k"], "--api-key", "", "begins or ends with a blank"),
@@ -83,6 +90,9 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--proxy", "gopher://p"], "--proxy", "gopher://p", "unknown scheme"),
         (["--retry", "3"], "--retry", "", "unknown option"),
     ], one)
+    done = lib.upload(place, HOST, env={"GPUFL_DISABLED": "maybe"})
+    check("GPUFL_DISABLED: invalid value 'maybe': ignored (expected true, " in done.stderr and "switched off" not in done.stdout,
+          f"{done.stdout}{done.stderr}")
 
 
 def wrong_settings_of_the_backend_are_refused_at_the_start(place):
@@ -138,6 +148,11 @@ def wrong_settings_of_the_backend_are_refused_at_the_start(place):
         (["--api-key", " "], 2, "--api-key", "", "a blank"),
         (["--api-key", "k "], 2, "--api-key", "", "a blank"),
         (["--api-key", "a\nb"], 2, "--api-key", "", "control character"),
+        ([], 2, "GPUFL_BACKEND_API_KEY", "", "is in quotes (leave them out)", {"GPUFL_BACKEND_API_KEY": '"k"'}),
+        ([], 2, "GPUFL_BACKEND_API_KEY", "", "begins with 'Bearer'", {"GPUFL_BACKEND_API_KEY": "Bearer k"}),
+        (["--db", f"{f}/x.db "], 2, "--db", f"'{f}/x.db '", "ends with a blank (leave it out)"),
+        (["--db=~/x.db"], 2, "--db", "'~/x.db'", "only a shell expands it"),
+        (["--db", "sqlite:///x.db"], 2, "--db", "'sqlite:///x.db'", "a URL (give a path)"),
         ([], 2, "GPUFL_BACKEND_API_KEY", "", "control character", {"GPUFL_BACKEND_API_KEY": "a\x01b"}),
         (["--retain-days", " 7"], 2, "--retain-days", "' 7'", "0 to 36500"),
         (["--retain-days", "+7"], 2, "--retain-days", "'+7'", "0 to 36500"),
@@ -167,6 +182,13 @@ def wrong_settings_of_the_backend_are_refused_at_the_start(place):
         rows.append((["--db", f / "locked.db"], 1, "--db", f"{f}/locked.db", "Permission denied"))
     in_parallel(rows, one)
     taken.close()
+
+
+def an_option_of_the_backend_without_effect_is_named(place):
+    for args, why in ((("--api-key", "k"), "a key is required"), ((), "the address of --listen is a loopback address")):
+        backend = lib.Backend(place, "--insecure", *args)
+        equal(backend.process.log.read_text().count(f"gpufl-backend: --insecure: changes nothing: {why}\n"), 1, f"{args}")
+        backend.kill()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/message.h"
+#include "schema/api_key.h"
 #include "upload/http/endpoint.h"
 #include "upload/http/exposure.h"
 #include "upload/http/host_port.h"
@@ -72,12 +73,27 @@ static gpufl_status check_files(const struct transport_http_config *config,
     return status == GPUFL_OK ? check_client(config, why) : status;
 }
 
+/* What libcurl takes for https, but for what NO_PROXY excludes. \return the variable. */
+static const char *proxy_variable(const struct credentials *credentials)
+{
+    static const char *const name[] = {"https_proxy", "HTTPS_PROXY", "all_proxy",
+                                       "ALL_PROXY"};
+    bool used = strncmp(credentials->prefix, "https:", 6) == 0 && !getenv("no_proxy") &&
+                !getenv("NO_PROXY");
+    for (size_t i = 0; used && i < sizeof name / sizeof name[0]; i++) {
+        const char *value = getenv(name[i]);
+        if (value && *value) {
+            return name[i];
+        }
+    }
+    return NULL;
+}
+
 /* Its value is not shown when it may hold a password. */
-static gpufl_status check_proxy(const struct transport_http_config *config, char why[256])
+static gpufl_status check_proxy(const char *name, const char *proxy, char why[256])
 {
     static const char *const schemes[] = {"http",    "https",  "socks4",
                                           "socks4a", "socks5", "socks5h"};
-    const char *proxy = config->proxy ? config->proxy : "";
     const char *colon = strstr(proxy, "://");
     const char *host = colon ? colon + 3 : proxy;
     size_t len = strcspn(host, "/");
@@ -94,12 +110,21 @@ static gpufl_status check_proxy(const struct transport_http_config *config, char
     host = user ? user + 1 : host;
     const char *fault = known ? host_port_fault(host, len) : "unknown scheme";
     if (fault) {
-        snprintf(why, 256, "%s: '%.*s%s': %s (expected http://host:port, or none)",
-                 http_config_name(config, "proxy"),
+        snprintf(why, 256, "%s: '%.*s%s': %s (expected http://host:port, or none)", name,
                  MESSAGE_VALUE(user ? host : proxy, 100), fault);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
+}
+
+static gpufl_status check_proxies(const struct transport_http_config *config,
+                                  const struct credentials *credentials, char why[256])
+{
+    const char *variable = proxy_variable(credentials);
+    if (config->proxy && *config->proxy) {
+        return check_proxy(http_config_name(config, "proxy"), config->proxy, why);
+    }
+    return variable ? check_proxy(variable, getenv(variable), why) : GPUFL_OK;
 }
 
 /* No proxy for http unless it was asked for: it would see the token. */
@@ -131,24 +156,14 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
     return GPUFL_OK;
 }
 
-/* Which the header loses on its way. */
-static bool has_outer_blank(const char *token)
-{
-    size_t len = strlen(token);
-    return len && (token[0] == ' ' || token[len - 1] == ' ');
-}
-
 gpufl_status credentials_init(struct credentials *credentials,
                               const struct transport_http_config *config, char why[256])
 {
     const char *ca_file = config->ca_file;
     memset(credentials, 0, sizeof *credentials);
-    if (config->token &&
-        (!request_headers_value_ok(config->token) || has_outer_blank(config->token))) {
-        snprintf(why, 256,
-                 "%s: contains a control character, or begins or ends with a blank (copy "
-                 "the key again)",
-                 http_config_name(config, "api_key"));
+    const char *fault = config->token ? api_key_fault(config->token) : NULL;
+    if (fault) {
+        snprintf(why, 256, "%s: %s", http_config_name(config, "api_key"), fault);
         return GPUFL_ERR_USAGE;
     }
     gpufl_status status = endpoint_prefix(config, credentials->prefix, why);
@@ -158,7 +173,7 @@ gpufl_status credentials_init(struct credentials *credentials,
     status =
         status == GPUFL_OK ? check_exposure(config, credentials->prefix, why) : status;
     status = status == GPUFL_OK ? check_files(config, ca_file, why) : status;
-    status = status == GPUFL_OK ? check_proxy(config, why) : status;
+    status = status == GPUFL_OK ? check_proxies(config, credentials, why) : status;
     if (status == GPUFL_OK &&
         (!copy_optional(config->token, &credentials->token) ||
          !copy_optional(config->user_agent, &credentials->user_agent) ||
