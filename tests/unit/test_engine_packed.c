@@ -3,6 +3,7 @@
  * that others have theirs, and in the end all is sent. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,60 @@ static void a_damaged_file_is_decoded_once(void **state)
     rig_delete(rig);
 }
 
+#define NAMES         6000
+#define STEP_OF_NAMES (1u << 20)
+
+static unsigned packed_listings;
+static int counting_open_beneath(int root, const char *path, int flags, mode_t mode)
+{
+    packed_listings += flags == (O_RDONLY | O_DIRECTORY);
+    return sys_real.open_beneath(root, path, flags, mode);
+}
+
+/* A file that became shorter, and very many after it: one of them may hold what was sent,
+ * and whether one does is found out by a listing and a half, in all turns together. */
+static void a_search_among_many_names_lists_them_once(void **state)
+{
+    (void)state;
+    static struct sys sys;
+    struct live_session s;
+    char name[600];
+    char first[600];
+    char active[600];
+    struct rig *rig = rig_new();
+    live_open(&s, rig->root, RIG_ID);
+    for (int i = 0; i < 200; i++) {
+        live_line(&s, "device", "x", i);
+    }
+    sys = *rig->config.sys;
+    sys.open_beneath = counting_open_beneath;
+    rig->config.sys = &sys;
+    rig_start(rig);
+    rig_run(rig, 10000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 200);
+    snprintf(active, sizeof active, "%s/device.log", s.dir);
+    snprintf(first, sizeof first, "%s/device.2.log", s.dir);
+    dirs_append(s.dir, "device.2.log", "{\"type\":\"x\"}\n");
+    assert_int_equal(truncate(first, 100000), 0);
+    for (int i = 3; i < NAMES; i++) {
+        snprintf(name, sizeof name, "%s/device.%d.log", s.dir, i);
+        assert_int_equal(link(first, name), 0);
+    }
+    snprintf(name, sizeof name, "%s/device.1.log", s.dir);
+    assert_int_equal(truncate(active, 100), 0);
+    assert_int_equal(rename(active, name), 0);
+    rig->engine->gz.step_bytes = STEP_OF_NAMES;
+    packed_listings = 0;
+    for (int i = 0; i < 2000 && rig_summary(rig).sessions_blocked == 0; i++) {
+        rig_run(rig, 10, false);
+    }
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    /* Inspections list it, too, and so does the writer's lock. */
+    assert_true(packed_listings < 3 * NAMES / 1024 + 20);
+    live_close(&s);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_batch_far_into_a_file_is_split_in_steps),
         cmocka_unit_test(an_end_far_into_a_file_is_proved_in_steps),
         cmocka_unit_test(a_damaged_file_is_decoded_once),
+        cmocka_unit_test(a_search_among_many_names_lists_them_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

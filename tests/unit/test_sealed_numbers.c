@@ -13,6 +13,7 @@
 #include "base/boot_id.h"
 #include "collector-lib/core/session_dir.h"
 #include "tests/support/dirs.h"
+#include "upload/source/file_number.h"
 #include "upload/source/scan_session.h"
 
 struct sealing {
@@ -155,6 +156,43 @@ static void a_file_of_the_job_is_not_written_to(void **state)
     sealing_close(&s);
 }
 
+/* A directory of very many names is listed in steps; so many of the lowest count. */
+static void the_lowest_numbers_are_found_in_steps(void **state)
+{
+    (void)state;
+    const unsigned files = FILE_NUMBERS_MAX + 500;
+    char name[40];
+    char *dir = dirs_make();
+    dirs_append(dir, "device.1.log", "");
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 2; i <= files; i++) {
+        snprintf(name, sizeof name, "device.%u.log%s", i, i % 3 ? "" : ".gz");
+        assert_int_equal(linkat(fd, "device.1.log", fd, name, 0), 0);
+    }
+    dirs_append(dir, "device.3.log", "");
+    dirs_append(dir, "scope.4.log", "");
+    const struct scan_files_of of = {
+        .sys = &sys_real, .root = fd, .path = ".", .channel = "device"};
+    for (unsigned most = 100; most <= files; most += files - 100) {
+        struct file_numbers *some = calloc(1, sizeof *some);
+        unsigned steps = 0;
+        some->above = 2;
+        some->most = most;
+        for (; !some->over; steps++) {
+            file_numbers_list(&of, some, 100);
+        }
+        assert_in_range(steps, files / 100, files / 100 + 2);
+        unsigned count = most == 100 ? 98 : FILE_NUMBERS_MAX;
+        assert_int_equal(some->count, count);
+        for (unsigned i = 0; i < count; i++) {
+            assert_int_equal(some->number[i], 3 + i);
+        }
+        free(some);
+    }
+    close(fd);
+    dirs_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_not_sealed_is_not_missed),
         cmocka_unit_test(what_is_not_of_this_boot_or_no_number_counts_for_nothing),
         cmocka_unit_test(a_file_of_the_job_is_not_written_to),
+        cmocka_unit_test(the_lowest_numbers_are_found_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

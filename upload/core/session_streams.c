@@ -35,6 +35,7 @@ void session_drop(struct session *session)
         struct stream *st = session->stream[i];
         if (st) {
             stream_set_number(st, 0);
+            free(st->sought.among);
         }
         free(st);
     }

@@ -44,7 +44,8 @@ struct stream_sought {
     uint64_t at; /**< which ends there */
     struct record_mark mark;
     uint32_t file;
-    uint32_t number; /**< none up to here does; 0 = no search is under way */
+    struct file_numbers *among; /**< its own; NULL = no search is under way */
+    unsigned tried;             /**< of these */
 };
 
 /** A file that was read from its first byte on, in this run. */

@@ -3,6 +3,7 @@
 #include "upload/lifecycle/sealed_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,34 +116,58 @@ uint32_t sealed_file_note(struct stream *st, uint32_t highest)
     return st->sealed.file;
 }
 
-/* Of the numbers, which are taken from a listing as anyone can make a file of the highest
- * one, so many are compared with each listing. */
-#define SOUGHT_AT_ONCE 256u
-/* What trying a file costs beside that, as if so much were decoded. */
+/* The numbers are taken from a listing, as anyone can make a file of the highest one.
+ * What a name in it costs, and what trying a file costs, as if so much were decoded. */
+#define NAME_COST   512u
 #define SOUGHT_COST (16u << 10)
 
-/* Where a search that another turn has begun goes on. */
-static void sealed_file_seek(struct stream *st, const struct tail_where *where)
+static void sealed_file_sought(struct stream *st, enum file_match match)
 {
-    struct stream_sought *s = &st->sought;
-    if (!s->number || s->file != where->file || s->at != where->mark_at ||
-        s->mark.bytes != where->mark.bytes || s->mark.crc32 != where->mark.crc32) {
-        *s = (struct stream_sought){.number = where->file,
-                                    .file = where->file,
-                                    .at = where->mark_at,
-                                    .mark = where->mark};
+    if (match != FILE_LATER) {
+        free(st->sought.among);
+        st->sought = (struct stream_sought){0};
     }
 }
 
-static enum file_match sealed_file_try(struct stream *st, uint32_t number)
+/* Goes on where another turn has left the search. \return false without memory. */
+static bool sealed_file_seek(struct stream *st, const struct tail_where *where)
 {
     struct stream_sought *s = &st->sought;
-    if (!gz_cache_spend(&st->session->root->engine->gz, SOUGHT_COST)) {
+    if (s->among && s->file == where->file && s->at == where->mark_at &&
+        s->mark.bytes == where->mark.bytes && s->mark.crc32 == where->mark.crc32) {
+        return true;
+    }
+    sealed_file_sought(st, FILE_DIFFERS);
+    *s = (struct stream_sought){.file = where->file,
+                                .at = where->mark_at,
+                                .mark = where->mark,
+                                .among = calloc(1, sizeof *s->among)};
+    if (s->among) {
+        s->among->above = where->file;
+        s->among->most = st->highest;
+    }
+    return s->among;
+}
+
+/* \return FILE_LATER if that is not known yet, else FILE_DIFFERS. */
+static enum file_match sealed_file_list(struct stream *st, const struct tail_where *where)
+{
+    struct engine *engine = st->session->root->engine;
+    const struct scan_files_of files = {.sys = engine->config.sys,
+                                        .root = where->root,
+                                        .path = where->path,
+                                        .channel = where->channel};
+    if (!sealed_file_seek(st, where)) {
+        engine->gz.busy = true;
         return FILE_LATER;
     }
-    enum file_match match = sealed_file_match(st, number, &s->mark, s->at);
-    s->number = match == FILE_MATCHES || match == FILE_LATER ? s->number : number;
-    return match;
+    while (!st->sought.among->over) {
+        if (!gz_cache_spend(&engine->gz, (uint64_t)VISITS_STEP_NAMES * NAME_COST)) {
+            return FILE_LATER;
+        }
+        file_numbers_list(&files, st->sought.among, VISITS_STEP_NAMES);
+    }
+    return FILE_DIFFERS;
 }
 
 /* Finds the sealed file after \p where that holds it. \return FILE_LATER if that is not
@@ -150,32 +175,21 @@ static enum file_match sealed_file_try(struct stream *st, uint32_t number)
 static enum file_match
 sealed_file_numbered(struct stream *st, const struct tail_where *where, uint32_t *number)
 {
-    const struct scan_files_of files = {.sys = st->session->root->engine->config.sys,
-                                        .root = where->root,
-                                        .path = where->path,
-                                        .channel = where->channel};
-    uint32_t some[SOUGHT_AT_ONCE];
-    enum file_match match = FILE_DIFFERS;
-    unsigned count = where->mark.bytes ? SOUGHT_AT_ONCE : 0;
-    sealed_file_seek(st, where);
-    while (count == SOUGHT_AT_ONCE) {
-        count = file_number_some(&files, st->sought.number, some, SOUGHT_AT_ONCE);
-        for (unsigned i = 0; i < count && some[i] <= st->highest; i++) {
-            match = sealed_file_try(st, *number = some[i]);
-            if (match == FILE_MATCHES || match == FILE_LATER) {
-                return match;
-            }
+    struct stream_sought *s = &st->sought;
+    struct gz_cache *gz = &st->session->root->engine->gz;
+    if (!where->mark.bytes || sealed_file_list(st, where) == FILE_LATER) {
+        return where->mark.bytes ? FILE_LATER : FILE_DIFFERS;
+    }
+    for (; s->tried < s->among->count; s->tried++) {
+        *number = s->among->number[s->tried];
+        enum file_match match = gz_cache_spend(gz, SOUGHT_COST)
+                                    ? sealed_file_match(st, *number, &s->mark, s->at)
+                                    : FILE_LATER;
+        if (match == FILE_MATCHES || match == FILE_LATER) {
+            return match;
         }
-        count = count && some[count - 1] <= st->highest ? count : 0;
     }
     return FILE_DIFFERS;
-}
-
-static void sealed_file_sought(struct stream *st, enum file_match match)
-{
-    if (match != FILE_LATER) {
-        st->sought = (struct stream_sought){0};
-    }
 }
 
 bool sealed_file_find(struct stream *st)

@@ -3,6 +3,7 @@
 #include "upload/source/file_number.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "upload/source/listing.h"
 
@@ -20,38 +21,43 @@ uint32_t file_number_unbegun(const struct scan *scan, const char *channel)
                : 0;
 }
 
-static void file_number_add(uint32_t *some, unsigned *count, unsigned cap,
-                            uint32_t number)
+static void file_numbers_add(struct file_numbers *some, uint32_t number)
 {
-    unsigned at = *count;
-    while (at > 0 && some[at - 1] > number) {
+    unsigned at = some->count;
+    while (at > 0 && some->number[at - 1] > number) {
         at--;
     }
-    if (at == cap || (at > 0 && some[at - 1] == number)) {
-        return; /* in both forms, or beyond */
+    if (at == FILE_NUMBERS_MAX || (at > 0 && some->number[at - 1] == number)) {
+        return; /* beyond, or in both forms */
     }
-    *count += *count < cap;
-    memmove(some + at + 1, some + at, (*count - at - 1) * sizeof *some);
-    some[at] = number;
+    some->count += some->count < FILE_NUMBERS_MAX;
+    memmove(some->number + at + 1, some->number + at,
+            (some->count - at - 1) * sizeof *some->number);
+    some->number[at] = number;
 }
 
-unsigned file_number_some(const struct scan_files_of *of, uint32_t above, uint32_t *some,
-                          unsigned cap)
+/* No descriptor stays open between the steps: the kernel tells where the next entry is.
+ */
+void file_numbers_list(const struct scan_files_of *of, struct file_numbers *some,
+                       unsigned names)
 {
     struct listing listing;
-    unsigned count = 0;
+    const struct dirent64 *entry = NULL;
+    some->over = true;
     if (listing_open(&listing, of->sys, of->root, of->path) != GPUFL_OK) {
-        return 0;
+        return;
     }
-    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+    bool there = lseek(listing.fd, some->next_entry, SEEK_SET) >= 0;
+    while (there && names-- > 0 && (entry = listing_next(&listing))) {
         struct layout_name name = layout_parse(entry->d_name);
+        some->next_entry = entry->d_off;
         if (name.kind == LAYOUT_NUMBERED && strcmp(name.channel, of->channel) == 0 &&
-            name.number > above) {
-            file_number_add(some, &count, cap, name.number);
+            name.number > some->above && name.number <= some->most) {
+            file_numbers_add(some, name.number);
         }
     }
+    some->over = !entry;
     listing_close(&listing);
-    return count;
 }
 
 uint32_t file_number_next(const struct scan_files_of *of, uint32_t above)

@@ -24,9 +24,22 @@ struct scan_files_of {
  * none. */
 uint32_t file_number_next(const struct scan_files_of *of, uint32_t above);
 
-/** Finds the \p cap lowest numbers of files above \p above, in order. \return how many
- * there are. */
-unsigned file_number_some(const struct scan_files_of *of, uint32_t above, uint32_t *some,
-                          unsigned cap);
+/** Of more files than that, the others are as if they were not there. */
+#define FILE_NUMBERS_MAX 4096u
+
+/** The lowest numbers of files above \p above, in order. All but the first two members
+ * are zero at first. */
+struct file_numbers {
+    uint32_t above;
+    uint32_t most;
+    bool over; /**< the directory was listed to its end, or cannot be */
+    int64_t next_entry;
+    unsigned count;
+    uint32_t number[FILE_NUMBERS_MAX];
+};
+
+/** Lists \p names more names of the directory. */
+void file_numbers_list(const struct scan_files_of *of, struct file_numbers *some,
+                       unsigned names);
 
 #endif
