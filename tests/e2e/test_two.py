@@ -167,7 +167,7 @@ def both_in_one_agent_is_refused(place):
     agent = place.start("gpufl-agent", f"--folders={place.logs},{group}", f"--host={backend.url}",
                         env={"GPUFL_HTTP_TOKEN": lib.KEY})
     equal(agent.wait(20 * lib.SLOW), 1, "exit code")
-    check("only one uploader" in agent.log.read_text(), agent.log.read_text())
+    check("(leave one of the two out)" in agent.log.read_text(), agent.log.read_text())
 
 
 def many_uploads_at_once_send_each_line_once(place):
