@@ -59,7 +59,7 @@ enum held_exit {
       "info/version")                                                                    \
     X(QUARANTINE_FULL, "quarantine_full", MEND,                                          \
       "its user has as many ranges in quarantine as are kept: drop some (gpufl "         \
-      "quarantine), or remove sessions and give these up (gpufl resolve)")               \
+      "quarantine), or gpufl resolve removed sessions")                                  \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user than --require-owner-uid says: change its " \
       "owner, or the option")                                                            \
