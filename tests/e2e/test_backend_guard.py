@@ -29,9 +29,9 @@ def _refused(place, *args, words):
 
 def a_second_server_on_the_port_is_refused(place):
     backend = lib.Backend(place)
-    for address in ("127.0.0.1", "0.0.0.0"):
+    for address, key in (("127.0.0.1", ()), ("0.0.0.0", ("--insecure",))):
         other = place.path / "other.db"
-        _refused(place, "--listen", f"{address}:{backend.port}", "--db", other, "--insecure",
+        _refused(place, "--listen", f"{address}:{backend.port}", "--db", other, *key,
                  words=("--listen", f"{address}:{backend.port}", "Address already in use", "name another port"))
         check(not other.exists(), "it makes no database")
     equal(post(backend, line(1))[0], 200, "the first one serves on")

@@ -231,7 +231,6 @@ class Live(Writer):
 
     def _tell(self, before=()):
         """As collector-lib/core/active_told.c writes it."""
-        lock = self.manifest()["lock_file"]
         inodes = {c: self.active(c).stat().st_ino for c in self.channels if self.active(c).exists()}
         with contextlib.suppress(OSError):  # it has died
             lock = os.fstat(self.lock)
