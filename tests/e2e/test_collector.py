@@ -158,7 +158,8 @@ def _killed_behind_a_copy(logs):
     lock = active.with_name(".gpufl-session.lock")
 
     def told():
-        return json.loads(lock.read_bytes())["bytes"]["system"]
+        text = lock.read_bytes()  # empty until its writer has told
+        return json.loads(text)["bytes"]["system"] if text else 0
 
     try:
         while True:  # until it has written, and has not yet looked
