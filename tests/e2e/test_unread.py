@@ -248,25 +248,34 @@ def a_compressed_file_that_could_not_be_read_is_read_again(place):
 def a_compressed_active_file_is_not_damaged_while_the_disk_cannot_read_it(place):
     if lib.SANITIZER:
         lib.skip("its runtime wants to be loaded first")
-    writer = _session(place)
+    for where in ({}, {"FAKE_READ_ERROR_BEGIN": "1"}):
+        _is_read_once_the_disk_can(place, where)
+
+
+def _is_read_once_the_disk_can(place, where):
+    logs, failing = place.path / f"logs{len(where)}", place.path / "failing"
+    logs.mkdir(mode=0o700)
+    writer = _session(place, directory=logs)
     for _ in range(600):
         writer.line("device", pad=os.urandom(60).hex())
     writer.end()
-    plain, failing = writer.active("device"), place.path / "failing"
+    plain = writer.active("device")
     packed = writer.dir / "device.log.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     check(packed.stat().st_size > 32768, "the error comes in the middle")
     plain.unlink()
     failing.touch()
-    env = {"LD_PRELOAD": str(lib.BUILD / "tests/fake/read_error.so"), "FAKE_READ_ERROR": str(failing)}
+    env = {"LD_PRELOAD": str(lib.BUILD / "tests/fake/read_error.so"), "FAKE_READ_ERROR": str(failing), **where}
     with Sink(declare=True) as sink:
-        agent = lib.agent(place, sink.url, "--rescan-interval=100ms", env=env)
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms", env=env, folder=logs)
         until(lambda: "session.held" in agent.log.read_text(), "held")
         failing.unlink()
         until(lambda: _completes(sink), "it is read again", 100)
         equal(_missing(sink, writer), 0, "all is sent")
         log = agent.log.read_text()
-        check("a file cannot be read" in log and "damaged" not in log, log)
+        check("cannot be read" in log and "damaged" not in log, log)
+        agent.terminate()
+        agent.wait(30 * lib.SLOW)
 
 
 def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: a disk that cannot read compressed active files beyond the first 16 KiB,
- * while the file $FAKE_READ_ERROR exists, if that is set. */
+ * while the file $FAKE_READ_ERROR exists, if that is set; with $FAKE_READ_ERROR_BEGIN, it
+ * is what tells such a file from a plain one that it cannot read. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +24,16 @@ static int is_failing(int fd)
            memcmp(path + n - (sizeof end - 1), end, sizeof end - 1) == 0;
 }
 
+static int is_bad(size_t len, off64_t at)
+{
+    return getenv("FAKE_READ_ERROR_BEGIN") ? at == 0 && len == 2 : at >= SOUND_BYTES;
+}
+
 static ssize_t with_error(const char *name, int fd, void *buf, size_t len, off64_t at)
 {
     ssize_t (*real)(int, void *, size_t, off64_t) =
         (ssize_t(*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, name);
-    if (at >= SOUND_BYTES && is_failing(fd)) {
+    if (is_bad(len, at) && is_failing(fd)) {
         errno = EIO;
         return -1;
     }

@@ -247,7 +247,12 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     struct gz_decoder *d = cache->slot[at].decoder;
     cache->slot[at].used = ++cache->clock;
     cache->slot[at].used_ms = cache->now_ms;
-    cache->plain = !gz_decoder_begins(d, &cache->failed);
+    bool begins = gz_decoder_begins(d, &cache->failed);
+    if (cache->failed) { /* which says nothing of what the file is */
+        gz_slot_close(cache, (unsigned)at);
+        return GPUFL_ERR_IO;
+    }
+    cache->plain = !begins;
     if (cache->plain) {
         return gz_read_plain(d, offset, buf, cap, len);
     }
