@@ -196,20 +196,6 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     return GPUFL_OK;
 }
 
-/* After a failed write: keeps the whole lines that reached the file and cuts off the
- * torn one. Keeps errno. */
-static size_t cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
-{
-    int saved = errno;
-    const char *last = written ? memrchr(lines, '\n', written) : NULL;
-    size_t whole = last ? (size_t)(last - lines) + 1 : 0;
-    bool cut = whole == written ||
-               ftruncate(file->own.fd, (off_t)(file->size_bytes + whole)) == 0;
-    file->size_bytes += cut ? whole : written;
-    errno = saved;
-    return whole;
-}
-
 static void sync_file(struct session_dir *dir, enum channel channel)
 {
     if (fdatasync(dir->file[channel].own.fd) < 0 && !dir->sync_failure_said) {
@@ -235,6 +221,40 @@ static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
                           bytes > file->size_bytes ? channel : CHANNEL_COUNT);
     }
     errno = saved;
+}
+
+/* What is appended behind half a line would become part of it. \return false with errno
+ * while it cannot be cut off. */
+static bool session_dir_cut(struct session_dir *dir, enum channel channel)
+{
+    struct channel_file *file = &dir->file[channel];
+    if (!file->torn_bytes) {
+        return true;
+    }
+    active_told_write(&dir->lock, dir->file, channel); /* it may have fewer from now on */
+    if (ftruncate(file->own.fd, (off_t)file->size_bytes) < 0) {
+        return false;
+    }
+    file->torn_bytes = 0;
+    session_dir_tell_size(dir, channel, file->size_bytes);
+    return true;
+}
+
+/* After a failed write: keeps the whole lines that reached the file and cuts off the
+ * torn one. Keeps errno. */
+static size_t keep_whole_lines(struct session_dir *dir, enum channel channel,
+                               const char *lines, size_t written)
+{
+    struct channel_file *file = &dir->file[channel];
+    int saved = errno;
+    const char *last = written ? memrchr(lines, '\n', written) : NULL;
+    size_t whole = last ? (size_t)(last - lines) + 1 : 0;
+    file->size_bytes += whole;
+    file->torn_bytes = written - whole;
+    session_dir_tell_size(dir, channel, file->size_bytes + file->torn_bytes);
+    (void)session_dir_cut(dir, channel); /* else before the next lines */
+    errno = saved;
+    return whole;
 }
 
 static void session_dir_seal(struct session_dir *dir, enum channel channel)
@@ -267,7 +287,7 @@ static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
 
 static void session_dir_rotate(struct session_dir *dir, enum channel channel)
 {
-    if (session_dir_keep_name(dir, channel)) {
+    if (session_dir_keep_name(dir, channel) && session_dir_cut(dir, channel)) {
         session_dir_seal(dir, channel);
     }
 }
@@ -312,6 +332,9 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
         errno = EBADF;
         return 0;
     }
+    if (!session_dir_cut(dir, channel)) {
+        return 0;
+    }
     if (session_dir_rotates_for(dir, channel, len)) {
         session_dir_rotate(dir, channel);
     }
@@ -319,9 +342,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
     while (done < len) {
         ssize_t n = write(file->own.fd, lines + done, len - done);
         if (n == 0 || (n < 0 && errno != EINTR)) {
-            size_t whole = cut_torn_tail(file, lines, done);
-            session_dir_tell_size(dir, channel, file->size_bytes);
-            return whole;
+            return keep_whole_lines(dir, channel, lines, done);
         }
         done += n > 0 ? (size_t)n : 0;
     }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A write that the disk takes only a part of leaves whole lines. */
+#include "tests/support/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector-lib/core/session_dir.h"
+#include "tests/support/dirs.h"
+
+#define LINE "{\"n\":1}\n"
+
+struct recording {
+    char *root;
+    struct session_dir dir;
+};
+
+static void recording_open(struct recording *r)
+{
+    r->root = dirs_make();
+    r->dir = (struct session_dir){0};
+    assert_int_equal(session_dir_open(&r->dir, r->root), GPUFL_OK);
+    r->dir.rotate_bytes = 1000;
+}
+
+static void recording_close(struct recording *r)
+{
+    session_dir_close(&r->dir);
+    dirs_remove(r->root);
+}
+
+/* Appends a line to a file that cannot be longer than \p most. */
+static size_t recording_append(struct recording *r, rlim_t most)
+{
+    struct rlimit usual;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    const struct rlimit limit = {.rlim_cur = most, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    size_t kept = session_dir_append(&r->dir, CHANNEL_DEVICE, LINE, strlen(LINE));
+    int saved = errno;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    errno = saved;
+    return kept;
+}
+
+static void recording_has(const struct recording *r, const char *text)
+{
+    char found[200] = "";
+    ssize_t n = pread(r->dir.file[CHANNEL_DEVICE].own.fd, found, sizeof found - 1, 0);
+    assert_true(n >= 0);
+    assert_string_equal(found, text);
+}
+
+/* Exchanges the active file for one that no longer gets shorter. */
+static void recording_on_a_disk_that_cuts_nothing(struct recording *r)
+{
+    struct channel_file *file = &r->dir.file[CHANNEL_DEVICE];
+    int fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    own_fd_close(&file->own);
+    assert_true(own_fd_take(&file->own, fd));
+}
+
+/* What is told in the lock file needs 512 bytes. */
+static void half_a_line_is_cut_off(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    for (size_t i = 0; i < 63; i++) {
+        assert_int_equal(recording_append(&r, 512), strlen(LINE));
+    }
+    assert_int_equal(session_dir_append(&r.dir, CHANNEL_DEVICE, "\n\n\n", 3), 3);
+    assert_int_equal(recording_append(&r, 519), 0);
+    assert_int_equal(errno, EFBIG);
+    struct stat st;
+    assert_int_equal(fstat(r.dir.file[CHANNEL_DEVICE].own.fd, &st), 0);
+    assert_int_equal(st.st_size, 64 * strlen(LINE) + 3);
+    recording_close(&r);
+}
+
+static void nothing_is_written_behind_half_a_line(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    recording_on_a_disk_that_cuts_nothing(&r);
+    struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
+    assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
+    file->torn_bytes = 4;
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), 0);
+    assert_int_equal(errno, EPERM);
+    recording_has(&r, "{\"ha");
+    recording_close(&r);
+}
+
+static void half_a_line_that_could_not_be_cut_off_is_before_the_next_ones(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
+    file->torn_bytes = 4;
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    recording_has(&r, LINE LINE);
+    assert_int_equal(file->told_bytes, 2 * strlen(LINE));
+    recording_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_a_line_is_cut_off),
+        cmocka_unit_test(nothing_is_written_behind_half_a_line),
+        cmocka_unit_test(half_a_line_that_could_not_be_cut_off_is_before_the_next_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
