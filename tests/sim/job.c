@@ -101,25 +101,15 @@ static void end_halves(struct job *job, bool killed)
     job->half_until_ms = 0;
 }
 
-static void append_lines(struct job *job, int channel, const struct text *lines)
+static size_t append_now(struct job *job, int channel, const struct text *lines)
 {
-    struct job_stream *st = &job->stream[channel];
-    end_halves(job, false);
     kernel.self = job->pid;
     size_t kept = job->old.layout ? old_append(job, channel, lines)
                                   : session_dir_append(&job->dir, (enum channel)channel,
                                                        lines->data, lines->len);
     kernel.self = 0;
     look_at_files(job, channel);
-    st->last_bytes = kept == lines->len ? kept : 0;
-    job->newest_deleted = job->newest_deleted && kept < lines->len;
-    if (kept < lines->len) {
-        history_say("job %d: %s: cannot write all", job->pid,
-                    channel_name((enum channel)channel));
-    }
-    if (!kernel_is_alive(job->pid)) {
-        job_kill(job);
-    }
+    return kept;
 }
 
 static void one_line(struct text *lines, const struct job *job, int channel,
@@ -133,6 +123,37 @@ static void one_line(struct text *lines, const struct job *job, int channel,
         text_append(lines, &"abcdefghijklmnopqrstuvwxyz"[i % 26], 1);
     }
     text_puts(lines, "\"}\n");
+}
+
+/* As our writer does: nothing is recorded until the channel takes its first record, which
+ * it gets again behind a write that failed. */
+static bool has_begun(struct job *job, int channel)
+{
+    struct text lines = {0};
+    if (job->stream[channel].begins) {
+        one_line(&lines, job, channel, "job_start", 0);
+        job->stream[channel].lines++;
+        job->stream[channel].begins = append_now(job, channel, &lines) < lines.len;
+        text_fini(&lines);
+    }
+    return !job->stream[channel].begins;
+}
+
+static void append_lines(struct job *job, int channel, const struct text *lines)
+{
+    struct job_stream *st = &job->stream[channel];
+    end_halves(job, false);
+    size_t kept = has_begun(job, channel) ? append_now(job, channel, lines) : 0;
+    st->begins = kept < lines->len && !job->old.layout;
+    st->last_bytes = kept == lines->len ? kept : 0;
+    job->newest_deleted = job->newest_deleted && kept < lines->len;
+    if (kept < lines->len) {
+        history_say("job %d: %s: cannot write all", job->pid,
+                    channel_name((enum channel)channel));
+    }
+    if (!kernel_is_alive(job->pid)) {
+        job_kill(job);
+    }
 }
 
 static void write_one(struct job *job, int channel, const char *type)
@@ -164,14 +185,15 @@ static bool begin_live(struct job *job, const char *log_path)
     return status == GPUFL_OK;
 }
 
-void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes,
-               enum old_layout layout)
+void job_begin(struct job *job, const char *log_path, const struct job_kind *kind)
 {
     memset(job, 0, sizeof *job);
     job->pid = kernel_spawn(1000, 1);
-    job->dir.rotate_bytes = rotate_bytes;
+    kernel.process[job->pid].fault_percent = kind->fault_percent;
+    job->dir.rotate_bytes = kind->rotate_bytes;
     kernel.self = job->pid;
-    job->begun = layout ? begin_old(job, log_path, layout) : begin_live(job, log_path);
+    job->begun =
+        kind->layout ? begin_old(job, log_path, kind->layout) : begin_live(job, log_path);
     kernel.self = 0;
     job->over = !job->begun;
     history_say("job %d begins: %s", job->pid, job->begun ? job->dir.id : "cannot");

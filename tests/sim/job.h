@@ -32,6 +32,7 @@ struct job_stream {
     struct text written;
     uint64_t last_bytes; /**< of the last write, if all of it was done */
     unsigned lines;
+    bool begins; /**< its first record is due: at first, and behind a write that failed */
 };
 
 struct job {
@@ -49,9 +50,15 @@ struct job {
     struct job_stream stream[JOB_CHANNELS];
 };
 
+/** How one records. */
+struct job_kind {
+    uint64_t rotate_bytes;
+    enum old_layout layout;
+    unsigned fault_percent; /**< of the calls that it makes */
+};
+
 /** Starts one on \p log_path. */
-void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes,
-               enum old_layout layout);
+void job_begin(struct job *job, const char *log_path, const struct job_kind *kind);
 /** Others see a part of its last write in \p channel only, for \p ms. */
 void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms);
 /** Writes \p lines lines of up to \p size bytes in one channel. */

@@ -33,6 +33,7 @@
     X(FOREIGN_STATE, "take another's state directory", 1, STATE)                         \
     X(MEMORY_STATE, "state in memory", 1, STATE)                                         \
     X(DISK_FAULTS, "disk faults", 4, DISK)                                               \
+    X(JOB_FAULTS, "disk faults of jobs", 3, DISK)                                        \
     X(DISK_FULL, "the disk is full, or not", 2, DISK)                                    \
     X(SLOW_SYNCS, "slow syncs", 2, DISK)                                                 \
     X(POWER, "power failure", 2, POWER)                                                  \

@@ -15,8 +15,10 @@ static void begin_job(struct world *world)
     if (world->jobs < world->plan.jobs_max && world->jobs < WORLD_JOBS_MAX &&
         !world->away) {
         struct job *job = &world->job[world->jobs++];
-        job_begin(job, WORLD_LOGS, world->plan.rotate_bytes,
-                  world->plan.old && pick(2) ? world->plan.old : OLD_NONE);
+        struct job_kind kind = {.rotate_bytes = world->plan.rotate_bytes};
+        kind.layout = world->plan.old && pick(2) ? world->plan.old : OLD_NONE;
+        kind.fault_percent = kind.layout ? 0 : world->job_fault_percent;
+        job_begin(job, WORLD_LOGS, &kind);
         if (!job->begun) {
             world->jobs--;
             kernel_kill(job->pid);
@@ -63,7 +65,6 @@ static void step_job(struct world *world, const struct step *step)
         break;
     default:
         kernel.process[job->pid].calls_left = 1 + step->a % 12;
-        /* An existing client whose renames fail takes two files for one by itself. */
         kernel.process[job->pid].fault_percent = step->b % 2 && !job->old.layout ? 30 : 0;
         break;
     }
@@ -76,6 +77,18 @@ static void set_faults(struct world *world, unsigned percent)
         u->fault_percent = percent;
         world->noticed_late |= percent > 0;
         kernel.process[u->pid].fault_percent = percent;
+    }
+}
+
+/* An existing client whose renames fail takes two files for one by itself. */
+static void set_job_faults(struct world *world, unsigned percent)
+{
+    world->job_fault_percent = percent;
+    for (unsigned i = 0; i < world->jobs; i++) {
+        const struct job *job = &world->job[i];
+        if (!job->old.layout) {
+            kernel.process[job->pid].fault_percent = percent;
+        }
     }
 }
 
@@ -126,6 +139,9 @@ static void step_disk(struct world *world, const struct step *step)
     switch (step->kind) {
     case STEP_DISK_FAULTS:
         set_faults(world, step->a % 2 ? step->b % 30 : 0);
+        break;
+    case STEP_JOB_FAULTS:
+        set_job_faults(world, step->a % 3 ? step->b % 30 : 0);
         break;
     case STEP_DISK_FULL:
         kernel.full = !kernel.full;

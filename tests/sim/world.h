@@ -24,6 +24,7 @@ struct world {
     bool away;             /**< the path names another directory, or none */
     struct inode *renamed; /**< the directory of a session that has another name */
     unsigned renamed_job;
+    unsigned job_fault_percent;
     int locker;                       /**< pid of who has locked the root, 0 = nobody */
     struct inode *copy[WORLD_COPIES]; /**< of a state directory */
     bool state_harmed;                /**< a journal was lost or exchanged */
