@@ -3,6 +3,7 @@
  * the newest one, too. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,42 @@ static void the_lowest_numbers_are_found_in_steps(void **state)
     dirs_remove(dir);
 }
 
+static ssize_t pread_without_what_is_told(int fd, void *buf, size_t len, off_t at)
+{
+    errno = EIO;
+    return len == LAYOUT_TOLD_BYTES ? -1 : sys_real.pread(fd, buf, len, at);
+}
+
+static int open_without_the_lock_file(int dir, const char *path, int flags, mode_t mode)
+{
+    errno = EMFILE;
+    return strcmp(path, LAYOUT_LOCK) == 0 ? -1
+                                          : sys_real.open_beneath(dir, path, flags, mode);
+}
+
+/* A deleted file would count as never made. */
+static void what_is_told_and_cannot_be_read_now_is_not_untold(void **state)
+{
+    (void)state;
+    struct sealing s;
+    struct scan scan;
+    struct sys reading = sys_real;
+    struct sys opening = sys_real;
+    reading.pread = pread_without_what_is_told;
+    opening.open_beneath = open_without_the_lock_file;
+    sealing_open(&s);
+    sealing_append(&s, CHANNEL_DEVICE, 3);
+    sealing_remove(&s, "device.2.log");
+    int root = open(s.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(scan_session(&reading, root, s.dir.id, s.dir.id, &scan),
+                     GPUFL_ERR_IO);
+    assert_int_equal(scan_session(&opening, root, s.dir.id, s.dir.id, &scan),
+                     GPUFL_ERR_IO);
+    close(root);
+    assert_int_equal(sealing_highest(&s, "device"), 2);
+    sealing_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +238,7 @@ int main(void)
         cmocka_unit_test(what_is_not_of_this_boot_or_no_number_counts_for_nothing),
         cmocka_unit_test(a_file_of_the_job_is_not_written_to),
         cmocka_unit_test(the_lowest_numbers_are_found_in_steps),
+        cmocka_unit_test(what_is_told_and_cannot_be_read_now_is_not_untold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

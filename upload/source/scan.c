@@ -276,17 +276,17 @@ static void scan_note_told(int dir, struct scan_channel *channel,
 
 /* The number that a file got when it was sealed, so that it is missed even if no later
  * one is there. */
-static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
+static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
     struct active_files told;
     bool now = false;
-    if (scan->layout != SESSION_LIVE || !scan->has_lock ||
-        !told_read(sys, dir, &told, &now)) {
-        return;
-    }
-    for (unsigned i = 0; i < scan->channels; i++) {
+    gpufl_status status = scan->layout == SESSION_LIVE && scan->has_lock
+                              ? told_read(sys, dir, &told, &now)
+                              : GPUFL_ERR_NOT_FOUND;
+    for (unsigned i = 0; status == GPUFL_OK && i < scan->channels; i++) {
         scan_note_told(dir, &scan->channel[i], &told, now);
     }
+    return status == GPUFL_ERR_IO ? status : GPUFL_OK;
 }
 
 /* Files that the layout, which is known only now, has no place for. */
@@ -351,12 +351,16 @@ gpufl_status scan_end(struct scanning *scanning, const struct sys *sys, const ch
     if (status == GPUFL_OK && !scanning->listing.error && marks->manifest && id) {
         status = read_manifest(sys, scanning->dir.fd, id, out);
     }
+    out->layout = scan_layout_of(out, marks->sidecar);
+    if (status == GPUFL_OK && !scanning->listing.error) {
+        status = scan_note_sealed(sys, scanning->dir.fd, out);
+    }
     if (status != GPUFL_OK || scanning->listing.error) {
         memset(out, 0, sizeof *out);
-        return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
+        /* Files that were not listed would count as deleted, and those that were told of
+         * and deleted as never made. */
+        return GPUFL_ERR_IO;
     }
-    out->layout = scan_layout_of(out, marks->sidecar);
-    scan_note_sealed(sys, scanning->dir.fd, out);
     scan_note_misplaced(out);
     bool listed = out->manifest_state == SCAN_MANIFEST_VALID && out->manifest.channels;
     return out->channels || out->has_tmp || out->is_begun || listed ? GPUFL_OK

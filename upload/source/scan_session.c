@@ -29,8 +29,10 @@ static void scan_note_form(const struct scan_second_of *of, struct scan_channel 
                            enum second_form form)
 {
     char name[LAYOUT_PATH_MAX];
+    bool failed = false;
     bool active = !c->has_active &&
-                  !told_is_earlier(of->sys, of->dir, c->name, c->highest + 1) &&
+                  !told_is_earlier(of->sys, of->dir, c->name, c->highest + 1, &failed) &&
+                  !failed &&
                   (form == SECOND_FORM_OTHER || form == SECOND_FORM_UNREADABLE);
     bool copy =
         form >= SECOND_FORM_COPY_ACTIVE ||

@@ -37,9 +37,11 @@ static int active_left_over(const struct sys *sys, const struct tail_where *w, i
     if (dir < 0) {
         return 0;
     }
-    if (w->offset == 0 && told_is_earlier(sys, dir, w->channel, w->file)) {
+    bool failed = false;
+    if (w->offset == 0 &&
+        (told_is_earlier(sys, dir, w->channel, w->file, &failed) || failed)) {
         close(dir);
-        return ENOENT;
+        return failed ? EIO : ENOENT;
     }
     const struct second_place place = {.sys = sys,
                                        .dir = dir,

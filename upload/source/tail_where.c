@@ -148,8 +148,8 @@ bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
     struct active_files told;
     int dir = tail_where_enter(sys, w, &in);
     bool now = false;
-    bool reached =
-        dir >= 0 && told_read(sys, dir, &told, &now) && now && told_is_reached(&told, w);
+    bool reached = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
+                   told_is_reached(&told, w);
     if (dir >= 0) {
         close(dir);
     }

@@ -3,6 +3,7 @@
  * planted counts for nothing. */
 #include "upload/source/told.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,22 +21,34 @@ static bool told_may_tell(int dir, struct stat *lock)
            fstat(dir, &of_dir) == 0 && of_dir.st_uid == lock->st_uid;
 }
 
-bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now)
+/* Errors of the disk and limits pass; who may read the file was decided by others. */
+static gpufl_status told_open_failed(int error)
+{
+    bool passes = error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM;
+    return passes ? GPUFL_ERR_IO : GPUFL_ERR_NOT_FOUND;
+}
+
+gpufl_status told_read(const struct sys *sys, int dir, struct active_files *out,
+                       bool *now)
 {
     char text[LAYOUT_TOLD_BYTES];
     char boot_id[BOOT_ID_TEXT];
     char name[LAYOUT_LOCK_FILE_TEXT];
     struct stat before;
     struct stat st;
-    ssize_t n = -1;
+    ssize_t n = 0;
+    errno = 0;
     int fd = told_may_tell(dir, &before) ? file_open(sys, dir, LAYOUT_LOCK) : -1;
     if (fd < 0) {
-        return false;
+        return told_open_failed(errno);
     }
     if (fstat(fd, &st) == 0 && st.st_uid == before.st_uid) {
         n = file_pread_full(sys, fd, text, sizeof text, 0);
     }
     close(fd);
+    if (n < 0) {
+        return GPUFL_ERR_IO;
+    }
     boot_id_get(boot_id);
     layout_lock_file(name, st.st_dev, st.st_ino);
     bool told = n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK;
@@ -43,7 +56,7 @@ bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *n
         out->inode[c] = -1;
     }
     *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
-    return told;
+    return told ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
 enum told_fit told_compare(int dir, enum channel channel, const struct active_files *told)
@@ -61,7 +74,7 @@ enum told_fit told_compare(int dir, enum channel channel, const struct active_fi
 }
 
 static bool told_has_not_begun(const struct sys *sys, int dir, const char *channel,
-                               uint32_t file)
+                               uint32_t file, bool *failed)
 {
     char next[LAYOUT_PATH_MAX];
     struct active_files told;
@@ -71,16 +84,20 @@ static bool told_has_not_begun(const struct sys *sys, int dir, const char *chann
     if (faccessat(dir, next, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         return true; /* the name goes as soon as the file is begun */
     }
-    return c != CHANNEL_COUNT && told_read(sys, dir, &told, &now) && now &&
-           told.number[c] && told.bytes[c] >= 0 &&
+    gpufl_status status =
+        c == CHANNEL_COUNT ? GPUFL_ERR_NOT_FOUND : told_read(sys, dir, &told, &now);
+    *failed = status == GPUFL_ERR_IO;
+    return status == GPUFL_OK && now && told.number[c] && told.bytes[c] >= 0 &&
            (told.number[c] < file || (told.number[c] == file && told.bytes[c] == 0));
 }
 
-bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file)
+bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file,
+                     bool *failed)
 {
     char name[LAYOUT_PATH_MAX];
     struct stat st;
-    if (!told_has_not_begun(sys, dir, channel, file)) {
+    *failed = false;
+    if (!told_has_not_begun(sys, dir, channel, file, failed)) {
         return false;
     }
     layout_active(name, channel, true);

@@ -10,12 +10,13 @@
 
 /** Reads the lock file in the session's directory \p dir. An empty one is not opened: if
  * a writer in this process holds a POSIX lock on it, as those of the existing client do,
- * closing it would release that. \return true if its writer told something; \p now: on
- * this boot. Inodes are those
- * of this directory: a copy, and one whose file system shows other numbers here, has
- * none. A power failure may keep that and take back what it tells of, or the other
- * way round. */
-bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now);
+ * closing it would release that. \p now: it was told on this boot. Inodes are those of
+ * this directory: a copy, and one whose file system shows other numbers here, has none. A
+ * power failure may keep that and take back what it tells of, or the other way round.
+ * \return GPUFL_ERR_NOT_FOUND if its writer told nothing, or we may not read it;
+ * GPUFL_ERR_IO if it cannot be read now, which says nothing. */
+GPUFL_MUST gpufl_status told_read(const struct sys *sys, int dir,
+                                  struct active_files *out, bool *now);
 
 /** Whether the active file that has the name is the one that its writer wrote. */
 enum told_fit {
@@ -32,7 +33,8 @@ enum told_fit told_compare(int dir, enum channel channel,
 /** \return true if `<channel>.log.gz` in the session's directory \p dir holds something,
  * and cannot be the active file number \p file, the one after the newest sealed one: its
  * writer has not begun that, or has told of nothing in it. It is of an earlier one, which
- * may be deleted. */
-bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file);
+ * may be deleted. *failed: what was told cannot be read now. */
+bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file,
+                     bool *failed);
 
 #endif
