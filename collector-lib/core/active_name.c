@@ -57,6 +57,9 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
                                   enum channel channel, const char *id)
 {
     uint64_t lost_lines;
+    if (own_fd_is_ours(&file->own) && channel_file_is_sealed(file, dir, channel)) {
+        return ACTIVE_NAME_SEALED;
+    }
     if (!own_fd_is_ours(&file->own) || channel_file_has_name(file, dir, channel)) {
         return ACTIVE_NAME_KEPT;
     }

@@ -49,6 +49,31 @@ static bool channel_file_rename_new(int dir, const char *from, const char *to)
     return rc == 0;
 }
 
+/* True if \p st is the file that is written. */
+static bool channel_file_is(const struct channel_file *file, const struct stat *st)
+{
+    return st->st_dev == file->own.device && st->st_ino == file->own.inode;
+}
+
+static bool channel_file_is_at(const struct channel_file *file, int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           channel_file_is(file, &st);
+}
+
+bool channel_file_is_sealed(const struct channel_file *file, int dir,
+                            enum channel channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_active(name, channel_name(channel), false);
+    if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) {
+        return false;
+    }
+    layout_numbered(name, channel_name(channel), file->rotated + 1, false);
+    return channel_file_is_at(file, dir, name);
+}
+
 /* A job may be killed between the two renames. Then `.gpufl-next.…` says that the file
  * after the sealed one was not begun, so nothing is missing. Its number tells it from one
  * that was left before a seal. */
@@ -59,6 +84,7 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     char sealed[LAYOUT_PATH_MAX];
     char next[LAYOUT_PATH_MAX];
     uint32_t number = file->rotated + 1;
+    bool was_sealed = channel_file_is_sealed(file, dir, channel);
     layout_active(active, name, false);
     layout_numbered(sealed, name, number, false);
     layout_next(next, name, number + 1);
@@ -66,15 +92,16 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     if (fd < 0) {
         return;
     }
-    bool is_sealed = channel_file_rename_new(dir, active, sealed);
-    if (is_sealed && renameat(dir, next, dir, active) == 0) {
+    bool is_sealed = was_sealed || channel_file_rename_new(dir, active, sealed);
+    if (is_sealed && (was_sealed ? channel_file_rename_new(dir, next, active)
+                                 : renameat(dir, next, dir, active) == 0)) {
         own_fd_close(&file->own);
         *file = (struct channel_file){.rotated = number};
         own_fd_take(&file->own, fd);
         return;
     }
-    /* Without an active file the next lines would be lost, so the seal is undone. */
-    if (!is_sealed || renameat(dir, sealed, dir, active) == 0) {
+    /* Readers wait for an active file, so the seal is undone, or finished later. */
+    if (!is_sealed || (!was_sealed && renameat(dir, sealed, dir, active) == 0)) {
         unlinkat(dir, next, 0);
     }
     close(fd);
@@ -102,12 +129,6 @@ static bool copy_all(int from, int to)
     return n == 0;
 }
 
-/* True if \p st is the file that is written. */
-static bool channel_file_is(const struct channel_file *file, const struct stat *st)
-{
-    return st->st_dev == file->own.device && st->st_ino == file->own.inode;
-}
-
 /* A file that was renamed to its next number keeps its lines there: under two names, they
  * would be stored twice. */
 bool channel_file_has_name(const struct channel_file *file, int dir, enum channel channel)
@@ -122,11 +143,10 @@ bool channel_file_has_name(const struct channel_file *file, int dir, enum channe
         return true;
     }
     layout_numbered(name, channel_name(channel), file->rotated + 1, false);
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           channel_file_is(file, &st);
+    return channel_file_is_at(file, dir, name);
 }
 
-/* How many bytes both begin with. */
+/* How many bytes both begin with; -1 = one of them cannot be read. */
 static off_t common_bytes(int a, int b)
 {
     char of_a[8192];
@@ -136,6 +156,9 @@ static off_t common_bytes(int a, int b)
         ssize_t n = pread(a, of_a, sizeof of_a, at);
         ssize_t m = pread(b, of_b, sizeof of_b, at);
         ssize_t same = 0;
+        if (n < 0 || m < 0) {
+            return -1;
+        }
         while (same < n && same < m && of_a[same] == of_b[same]) {
             same++;
         }
@@ -146,20 +169,20 @@ static off_t common_bytes(int a, int b)
     }
 }
 
-/* True if what has the name is a copy of the first *common bytes of ours. */
-static bool is_copy_of_ours(const struct channel_file *file, int dir, const char *active,
-                            off_t *common)
+/* How many bytes of ours are in what has the name; -1 = it cannot be told. */
+static off_t common_with(const struct channel_file *file, int dir, const char *active,
+                         const struct stat *there)
 {
-    struct stat st;
-    *common = 0;
+    if (!S_ISREG(there->st_mode)) {
+        return 0;
+    }
     int other = openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (other < 0) {
-        return false;
+        return -1;
     }
-    bool regular = fstat(other, &st) == 0 && S_ISREG(st.st_mode);
-    *common = regular ? common_bytes(file->own.fd, other) : 0;
+    off_t common = common_bytes(file->own.fd, other);
     close(other);
-    return regular && *common == st.st_size;
+    return common;
 }
 
 static uint64_t lines_from(int fd, off_t at)
@@ -205,11 +228,14 @@ enum channel_restored channel_file_restore(struct channel_file *file, int dir,
 {
     char active[LAYOUT_PATH_MAX];
     struct stat st;
-    off_t common;
     layout_active(active, channel_name(channel), false);
     bool there = fstatat(dir, active, &st, AT_SYMLINK_NOFOLLOW) == 0;
     *lost_lines = 0;
-    if (there && !is_copy_of_ours(file, dir, active, &common)) {
+    off_t common = there ? common_with(file, dir, active, &st) : 0;
+    if (common < 0) {
+        return CHANNEL_NOT_RESTORED;
+    }
+    if (there && !(S_ISREG(st.st_mode) && common == st.st_size)) {
         *lost_lines = lines_from(file->own.fd, common);
         return CHANNEL_REPLACED;
     }

@@ -23,7 +23,8 @@ struct channel_file {
 int channel_file_begin(struct channel_file *file, int dir, enum channel channel);
 
 /** Seals `<channel>.log` under the next number and begins a new one. If it cannot, the
- * active file keeps growing, and the next write tries again. */
+ * active file keeps growing, and the next write tries again. A file that has the next
+ * number already is only followed by a new one. */
 void channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
 
 /** Opens the active file again if its descriptor was closed. */
@@ -33,6 +34,11 @@ void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
  */
 bool channel_file_has_name(const struct channel_file *file, int dir,
                            enum channel channel);
+
+/** True if the active file has its next number, and no file is active: a rotation could
+ * neither be finished nor undone, or another program has renamed it. */
+bool channel_file_is_sealed(const struct channel_file *file, int dir,
+                            enum channel channel);
 
 enum channel_restored {
     CHANNEL_RESTORED,

@@ -275,6 +275,11 @@ static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
     case ACTIVE_NAME_RESTORED:
         session_dir_tell_files(dir);
         return true;
+    case ACTIVE_NAME_SEALED:
+        if (session_dir_cut(dir, channel)) {
+            session_dir_seal(dir, channel);
+        }
+        return false;
     case ACTIVE_NAME_LOST:
         return false;
     case ACTIVE_NAME_GIVEN_UP:

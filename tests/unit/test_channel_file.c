@@ -204,6 +204,55 @@ static void one_that_was_renamed_to_its_next_number_is_left_there(void **state)
     channel_rig_close(&rig);
 }
 
+/* What the two renames leave if the second one fails and the first cannot be undone. */
+static void a_seal_that_was_neither_finished_nor_undone_is_finished(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_false(channel_file_is_sealed(&rig.file, rig.dir, CHANNEL_DEVICE));
+    assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.1.log"), 0);
+    dirs_append(rig.path, ".gpufl-next.device.2", "");
+    assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
+    assert_true(channel_file_is_sealed(&rig.file, rig.dir, CHANNEL_DEVICE));
+    then_it_is_sealed(&rig);
+}
+
+static void of_one_that_has_its_number_other_content_is_left(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.1.log"), 0);
+    dirs_append(rig.path, "device.log", "other");
+    assert_false(channel_file_is_sealed(&rig.file, rig.dir, CHANNEL_DEVICE));
+    channel_rotates(&rig);
+    assert_int_equal(rig.file.rotated, 0);
+    assert_string_equal(channel_text(&rig, "device.log"), "other");
+    assert_string_equal(channel_text(&rig, "device.1.log"), "1");
+    channel_rig_close(&rig);
+}
+
+/* A job may have no descriptor left, or the disk an error. */
+static void what_cannot_be_read_is_no_other_content(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    struct rlimit usual;
+    uint64_t lost_lines;
+    channel_rig_open(&rig);
+    channel_replace(&rig, "1");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(
+        channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost_lines),
+        CHANNEL_NOT_RESTORED);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    channel_is_restored(&rig);
+    channel_rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +264,9 @@ int main(void)
         cmocka_unit_test(a_copy_of_the_active_file_that_has_its_name_is_replaced),
         cmocka_unit_test(other_content_is_left_and_what_it_lacks_is_counted),
         cmocka_unit_test(one_that_was_renamed_to_its_next_number_is_left_there),
+        cmocka_unit_test(a_seal_that_was_neither_finished_nor_undone_is_finished),
+        cmocka_unit_test(of_one_that_has_its_number_other_content_is_left),
+        cmocka_unit_test(what_cannot_be_read_is_no_other_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
