@@ -249,6 +249,7 @@ void job_end(struct job *job)
         static const char *const names[] = {CHANNEL_NAMES};
         old_client_end(&job->old, names, JOB_CHANNELS);
     } else {
+        session_dir_restore_names(&job->dir, INT64_MAX);
         session_dir_close(&job->dir);
     }
     kernel.self = 0;
@@ -298,5 +299,6 @@ void job_fini(struct job *job)
 {
     for (int c = 0; c < JOB_CHANNELS; c++) {
         text_fini(&job->stream[c].written);
+        text_fini(&job->stream[c].expired);
     }
 }

@@ -23,6 +23,7 @@ enum job_harm {
     JOB_MOVED = 8,        /**< its directory has another name or is away */
     JOB_HAS_OTHERS = 16,  /**< there are files in its directory that it did not make */
     JOB_LOST_SEALED = 64, /**< somebody deleted files behind which there are others */
+    JOB_EXPIRED = 128,    /**< the origin's retention has deleted it */
     JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
 };
 
@@ -30,6 +31,7 @@ struct job_stream {
     struct inode *file; /**< the active one */
     uint64_t read;      /**< of it */
     struct text written;
+    struct text expired; /**< what the origin had of it when it deleted the session */
     uint64_t last_bytes; /**< of the last write, if all of it was done */
     unsigned lines;
     bool begins; /**< its first record is due: at first, and behind a write that failed */

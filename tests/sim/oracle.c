@@ -113,6 +113,22 @@ static bool may_be_garbled(const struct job *job)
     return job->harm & JOB_LOST_FILES || (job->harm & JOB_LOST_POWER && job->old.packs);
 }
 
+/* What retention has deleted does not come back, unless the origin itself does. */
+static void judge_expired(const struct world *world, const struct job *job, int channel,
+                          const char *stored)
+{
+    const struct text *expired = &job->stream[channel].expired;
+    if (!expired->len || world->server.kind != SERVER_POSITIONS ||
+        world->server.went_back || is_by_journal(world, job) || job->old.layout) {
+        return;
+    }
+    for (size_t len; (len = line_length(stored)); stored += len) {
+        if (find_line(expired->data, stored, len)) {
+            history_fail("stored again", "%.8s: %.*s", job->dir.id, (int)len - 1, stored);
+        }
+    }
+}
+
 static void judge_stream(struct world *world, const struct job *job, int channel,
                          struct comparison_of *c)
 {
@@ -130,6 +146,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
         history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,
                      c->first);
     }
+    judge_expired(world, job, channel, stored);
     free(lines);
     free(stored);
 }
@@ -140,22 +157,24 @@ static bool may_miss(const struct world *world, const struct job *job)
      * session is. */
     unsigned of_old = job->old.layout ? JOB_MOVED | JOB_HAS_OTHERS : 0;
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_LOST_SEALED | JOB_HAS_COPY |
-                        of_old) ||
+                        JOB_EXPIRED | of_old) ||
            is_by_journal(world, job) ||
            (world->server.went_back && world->plan.deletes != DELETE_NEVER);
 }
 
-/* "Complete" is said of what the disk held, and of the first directory with an id. What
- * was put into quarantine is forgotten with the journal, if the progress file is left. */
+/* "Complete" is said of what the disk held, and of the first directory with an id.
+ * Without positions, the backend does not know that retention has deleted lines. What was
+ * put into quarantine is forgotten with the journal, if the progress file is left. */
 static bool may_lack(const struct world *world, const struct job *job, int state)
 {
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
-           (state == 1 && is_by_journal(world, job));
+           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED));
 }
 
 static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
 {
-    return job->harm & JOB_HAS_COPY || (state == 1 && is_by_journal(world, job)) ||
+    return job->harm & JOB_HAS_COPY ||
+           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED)) ||
            job->old.layout;
 }
 

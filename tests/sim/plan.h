@@ -43,6 +43,7 @@
     X(COPY_ORIGIN, "copy the origin", 2, BACKUP)                                         \
     X(RESTART_ORIGIN, "restart the origin", 3, ORIGIN)                                   \
     X(RESTORE_ORIGIN, "put the origin's copy back", 2, BACKUP)                           \
+    X(EXPIRE, "the origin deletes its oldest session", 3, RETENTION)                     \
     X(CAPABILITY, "the origin changes its version", 2, VERSIONS)                         \
     X(UNMOUNT, "unmount, or mount again", 3, MOUNTS)                                     \
     X(REPLACE_ROOT, "another directory in its place, or back", 2, MOUNTS)                \
@@ -71,6 +72,7 @@ enum plan_feature {
     FEATURE_ORIGIN,
     FEATURE_NETWORK,
     FEATURE_BACKUP,
+    FEATURE_RETENTION,
     FEATURE_VERSIONS,
     FEATURE_MOUNTS,
     FEATURE_CLOCK,

@@ -12,6 +12,7 @@
 #include "backend/http/session_claim.h"
 #include "backend/store/export.h"
 #include "backend/store/store_epoch.h"
+#include "backend/store/store_retention.h"
 #include "backend/store/store_sessions.h"
 #include "backend/store/store_statement.h"
 #include "backend/store/store_streams.h"
@@ -124,9 +125,55 @@ void server_restart(struct server *server, bool back)
 {
     if (back) {
         server_move(server->store->db, server->copy);
+        server->expiring = 0;
     }
     server_start(server);
     server->went_back |= back;
+}
+
+static bool find_oldest(struct server *server, struct store_session *oldest)
+{
+    unsigned sessions;
+    must(store_oldest(server->store, oldest, &sessions) == GPUFL_OK);
+    return sessions > 0;
+}
+
+bool server_oldest(struct server *server, char session[129])
+{
+    struct store_session oldest;
+    bool found = find_oldest(server, &oldest);
+    snprintf(session, 129, "%s", oldest.session);
+    return found;
+}
+
+/* As retention_step() does: what has become the oldest meanwhile goes first. */
+static void expire_step(struct server *server)
+{
+    struct store_session oldest;
+    if (!server->expiring || !find_oldest(server, &oldest) ||
+        oldest.id != server->expiring) {
+        server->expiring = 0;
+    } else {
+        must(store_delete(server->store, oldest.id, server->expiring_bodies) == GPUFL_OK);
+    }
+}
+
+void server_finish_expiring(struct server *server)
+{
+    while (server->expiring) {
+        expire_step(server);
+    }
+}
+
+void server_expire(struct server *server, unsigned bodies)
+{
+    struct store_session oldest;
+    server_finish_expiring(server);
+    if (find_oldest(server, &oldest)) {
+        server->expiring = oldest.id;
+        server->expiring_bodies = bodies;
+        expire_step(server);
+    }
 }
 
 static void server_version(const struct server *server, struct text *answer)
@@ -177,6 +224,7 @@ int server_answer(struct server *server, const struct server_request *r,
     struct text body = {.data = r->body, .len = r->len};
     const struct stream_place place = {.file = r->file, .offset = r->offset};
     const struct text nothing = {.data = (char[]){""}};
+    expire_step(server);
     switch (r->kind) {
     case TRANSPORT_PROBE:
         server_version(server, answer);

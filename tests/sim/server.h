@@ -27,8 +27,10 @@ struct server {
     bool hides; /**< it is a version that does not know what its kind does */
     bool hid;   /**< it was */
     bool went_back;
-    unsigned moody_percent; /**< of answers that are not those of the database */
-    unsigned lossy_percent; /**< of requests and answers that get lost */
+    int64_t expiring; /**< the session that retention is deleting, a step a request */
+    unsigned expiring_bodies; /**< of a step */
+    unsigned moody_percent;   /**< of answers that are not those of the database */
+    unsigned lossy_percent;   /**< of requests and answers that get lost */
     uint64_t slow_ms;
 };
 
@@ -53,6 +55,13 @@ void server_end(struct server *server);
 /** Ends and starts again: on the same database, or, with \p back, on the copy. */
 void server_restart(struct server *server, bool back);
 void server_copy(struct server *server);
+
+/** Names the session that retention deletes next. \return false if there is none. */
+bool server_oldest(struct server *server, char session[129]);
+/** Begins to delete it, \p bodies at a time. */
+void server_expire(struct server *server, unsigned bodies);
+/** Deletes what is left of it. */
+void server_finish_expiring(struct server *server);
 
 /** Handles a request. \return the status. */
 int server_answer(struct server *server, const struct server_request *request,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the steps of plans: jobs, uploaders, disk, origin. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "schema/channels.h"
 #include "schema/layout.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
@@ -182,6 +184,28 @@ static void step_around(struct world *world, const struct step *step)
     inode_sync(inode_root()); /* mounts are no names of a disk */
 }
 
+/* What it has of that session by then is not to come again. */
+static void expire(struct world *world, const struct step *step)
+{
+    char session[129];
+    struct server *server = &world->server;
+    server_finish_expiring(server);
+    if (!server_oldest(server, session)) {
+        return;
+    }
+    history_say("%s is deleted", session);
+    for (unsigned i = 0; i < world->jobs; i++) {
+        struct job *job = &world->job[i];
+        for (int c = 0; strcmp(job->dir.id, session) == 0 && c < JOB_CHANNELS; c++) {
+            char *stored = server_stored(server, session, channel_name((enum channel)c));
+            text_puts(&job->stream[c].expired, stored);
+            free(stored);
+            job->harm |= JOB_EXPIRED;
+        }
+    }
+    server_expire(server, 1 + step->b % 40);
+}
+
 static void step_server(struct world *world, const struct step *step)
 {
     struct server *server = &world->server;
@@ -206,6 +230,9 @@ static void step_server(struct world *world, const struct step *step)
         if (server->copy) {
             server_restart(server, true);
         }
+        break;
+    case STEP_EXPIRE:
+        expire(world, step);
         break;
     default:
         server->hides = !server->hides;

@@ -153,6 +153,7 @@ static bool is_drained(const struct world *world)
 static void end_faults(struct world *world)
 {
     kernel.full = false;
+    server_finish_expiring(&world->server);
     world->server.moody_percent = world->server.lossy_percent = 0;
     world->server.slow_ms = 0;
     world->server.hides = false;
