@@ -92,6 +92,7 @@ void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms)
     uint64_t last = job->stream[channel].last_bytes;
     if (file && last > 1 && last <= file->size) {
         file->hidden = 1 + salt % (last - 1);
+        job->stream[channel].half = file;
         job->half_until_ms = kernel.now_ms + ms;
         history_say("%" PRIu64 " bytes of it are not seen yet", file->hidden);
     }
@@ -101,7 +102,7 @@ void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms)
 static void end_halves(struct job *job, bool killed)
 {
     for (int c = 0; job->begun && job->half_until_ms && c < JOB_CHANNELS; c++) {
-        struct inode *file = active_file(job, c);
+        struct inode *file = job->stream[c].half; /* also if its name is gone */
         uint64_t hidden = file ? file->hidden : 0;
         if (hidden && killed) {
             inode_resize(file, file->size - hidden);
@@ -111,6 +112,7 @@ static void end_halves(struct job *job, bool killed)
             file->hidden = 0;
             inode_touch(file);
         }
+        job->stream[c].half = NULL;
     }
     job->half_until_ms = 0;
 }

@@ -30,6 +30,7 @@ enum job_harm {
 struct job_stream {
     struct inode *file; /**< the active one */
     uint64_t read;      /**< of it */
+    struct inode *half; /**< of which others do not see the last write whole */
     struct text written;
     struct text expired; /**< what the origin had of it when it deleted the session */
     uint64_t last_bytes; /**< of the last write, if all of it was done */
