@@ -21,6 +21,8 @@
 #include "upload/engine/reopen.h"
 
 #define DRAIN_CHECK_MS 1000u
+#define DRAINED_CHECKS 2u
+#define AWAY_CHECKS    5u    /* what is in a folder's place may come late */
 #define STOP_SPARE_MS  5000u /* for the last syncs after the drain */
 
 static void watch_session(void *arg, unsigned root, const char *root_path,
@@ -186,7 +188,8 @@ static bool loop_is_drained(struct loop *loop, uint64_t now_ms)
 {
     struct engine_summary summary;
     engine_summary(loop->engine, &summary);
-    bool none = summary.sessions == 0;
+    bool none =
+        summary.sessions == 0 && summary.sessions_away == 0 && summary.roots_away == 0;
     bool idle = engine_drained(loop->engine);
     bool drained = idle && summary.sessions_live == 0;
     if (none && loop->options->exit_if_empty && idle) {
@@ -196,7 +199,8 @@ static bool loop_is_drained(struct loop *loop, uint64_t now_ms)
     if (loop->drained_checks == 1) {
         engine_rescan(loop->engine);
     }
-    return loop->drained_checks >= 2 || loop_key_is_hopeless(loop, &summary, now_ms);
+    unsigned checks = summary.roots_away ? AWAY_CHECKS : DRAINED_CHECKS;
+    return loop->drained_checks >= checks || loop_key_is_hopeless(loop, &summary, now_ms);
 }
 
 /* True when the loop must end. */

@@ -23,9 +23,45 @@ static void wake_loop(void *arg)
     loop->start.transport.wakeup(loop->start.transport.self);
 }
 
+/* Other users choose ids. */
+static uint32_t any_seed(void)
+{
+    uint32_t seed;
+    sys_real.random(&seed, sizeof seed);
+    return seed;
+}
+
+static void ignore_known(struct loop *loop, const char *session_id)
+{
+    size_t len = strlen(session_id) + 1;
+    struct path_node *node = path_table_find(&loop->ignored_known, session_id)
+                                 ? NULL
+                                 : malloc(sizeof *node + len);
+    if (node) {
+        node->path = memcpy(node + 1, session_id, len);
+        if (!path_table_add(&loop->ignored_known, node)) {
+            free(node);
+        }
+    }
+}
+
+static void forget_known(void *arg, struct path_node *node)
+{
+    path_table_remove(arg, node);
+    free(node);
+}
+
+/* Before it runs, it is asked for the sessions that the journals know: they have begun
+ * before, wherever their directories are now. */
 static bool not_ignored(void *arg, const char *session_id)
 {
-    return !select_has(&((struct loop *)arg)->ignored, session_id);
+    struct loop *loop = arg;
+    if (!loop->running) {
+        ignore_known(loop, session_id);
+        return false;
+    }
+    return !select_has(&loop->ignored, session_id) &&
+           !path_table_find(&loop->ignored_known, session_id);
 }
 
 static gpufl_status open_loop_engine(struct loop *loop, char why[512])
@@ -39,6 +75,7 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     transport_http_identity(&loop->start.transport, &loop->backend);
     config.imported = loop->start.imported;
     if (o->ignore_preexisting) {
+        loop->ignored_known.seed = any_seed();
         config.wanted = not_ignored;
         config.wanted_arg = loop;
     }
@@ -157,6 +194,8 @@ void loop_close(struct loop *loop)
     free(loop->served);
     free(loop->refused);
     select_free(&loop->ignored);
+    path_table_each(&loop->ignored_known, forget_known, &loop->ignored_known);
+    path_table_close(&loop->ignored_known);
     if (loop->signal_fd >= 0) {
         close(loop->signal_fd);
     }

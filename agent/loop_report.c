@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/plural.h"
 #include "upload/engine/backlog.h"
+#include "upload/engine/summary_text.h"
 
 #define STATUS_MS 10000u
 
@@ -98,21 +99,39 @@ void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)
     }
 }
 
+/* What is left, and what a person does about it. */
+static void say_what_is_left(const struct engine_summary *s, char *out, size_t size)
+{
+    char text[SUMMARY_AWAY_TEXT] = "";
+    if (s->sessions_away) {
+        summary_away_text(s, "start the agent again", text);
+    } else if (s->roots_away) {
+        snprintf(text, sizeof text,
+                 "a folder is away: %.450s (start the agent again when it is back)",
+                 s->away);
+    } else if (s->sessions_blocked) {
+        snprintf(text, sizeof text, "some is kept back; see gpufl status");
+    } else if (s->streams_pending) {
+        snprintf(text, sizeof text, "the rest will be sent after the next start");
+    }
+    message_escape(text, out, size);
+}
+
 int loop_end(const struct loop *loop)
 {
     struct engine_summary s;
+    char left[SUMMARY_AWAY_TEXT];
     engine_summary(loop->engine, &s);
     bool all = s.streams_pending == 0 && engine_summary_accepted(&s);
-    const char *note =
-        s.sessions_blocked  ? " note=\"some is kept back; see gpufl status\""
-        : s.streams_pending ? " note=\"the rest will be sent after the next start\""
-                            : "";
+    say_what_is_left(&s, left, sizeof left);
     log_line(&loop->log, all ? LOG_AT_INFO : LOG_AT_WARN, "agent.stopped",
              "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu blocked=%u "
-             "refused=%llu%s",
+             "away=%u refused=%llu%s%s%s",
              (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
              (unsigned long long)s.ranges_quarantined, s.sessions_blocked,
-             (unsigned long long)(s.lines_rejected + s.lines_refused_final), note);
+             s.sessions_away,
+             (unsigned long long)(s.lines_rejected + s.lines_refused_final),
+             left[0] ? " note=\"" : "", left, left[0] ? "\"" : "");
     if (loop->replaced) {
         return LOOP_NOT_ALL;
     }

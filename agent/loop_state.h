@@ -10,6 +10,7 @@
 #include "agent/start.h"
 #include "agent/sync_thread.h"
 #include "agent/watch/watch.h"
+#include "upload/core/path_table.h"
 #include "upload/source/select.h"
 
 /** Interval of scans when directories cannot be watched. */
@@ -27,9 +28,10 @@ struct loop {
     struct sync_thread *syncs;
     struct watch *watch;
     struct engine *engine;
-    struct selection ignored; /**< sessions that existed at startup */
-    char *missing;            /**< folders that do not exist yet, comma-separated */
-    char *served;             /**< folders of the engine, likewise */
+    struct selection ignored;        /**< sessions that existed at startup */
+    struct path_table ignored_known; /**< ids of those that a journal knew by then */
+    char *missing; /**< folders that do not exist yet, comma-separated */
+    char *served;  /**< folders of the engine, likewise */
     char *refused; /**< folders that appeared, could not be served, and were logged */
     char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/message.h"
 #include "base/plural.h"
+#include "upload/engine/summary_text.h"
 #include "upload/upload_options.h"
 
 gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
@@ -191,19 +192,9 @@ static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
 static gpufl_status say_away(struct gpufl_upload_result *r,
                              const struct engine_summary *s)
 {
-    char more[40] = "";
-    unsigned others = s->sessions_away - 1;
-    bool named = s->away_session[0] != '\0';
-    if (named && others) {
-        snprintf(more, sizeof more, " and %u more", others);
-    }
-    return upload_result_say(
-        r, GPUFL_PARTIAL,
-        "%u %s not complete and no longer in the directory%s%s%s (run it again when %s "
-        "back; gpufl status names what is away, and how to give it up)",
-        s->sessions_away, plural(s->sessions_away, "session is", "sessions are"),
-        named ? ": " : "", s->away_session, more,
-        plural(s->sessions_away, "it is", "they are"));
+    char text[SUMMARY_AWAY_TEXT];
+    summary_away_text(s, "run it again", text);
+    return upload_result_say(r, GPUFL_PARTIAL, "%s", text);
 }
 
 /* Nobody can send it, and no upload fails for it. */

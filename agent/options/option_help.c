@@ -72,8 +72,8 @@ void option_help_print(FILE *out)
         "\nDurations: 250ms, 30s, 5m, 1h; a bare number is seconds.\n"
         "On SIGTERM, send what is left and exit; on a second one, exit at once.\n"
         "Exit status: 0 stopped, or all sent; 1 with --exit-when-drained, something was\n"
-        "quarantined, held, refused or not sent; 1 invalid settings, or another "
-        "uploader\n"
-        "serves the folder. --check: 2 if the settings would not work.\n",
+        "quarantined, held, refused, not sent, or its directory is not there; 1 invalid\n"
+        "settings, or another uploader serves the folder. --check: 2 if the settings "
+        "would not work.\n",
         out);
 }

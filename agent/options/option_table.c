@@ -243,8 +243,8 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_EXIT_WHEN_DRAINED",
      .key = "agent.exitWhenDrained",
      SWITCH(exit_when_drained),
-     .help = "exit once all is settled: 0 all was sent, 1 some is kept back or the key "
-             "is refused (with --token-file, it waits a minute for another key)"},
+     .help = "exit once all is settled: 0 all was sent, 1 some is kept back or away, or "
+             "the key is refused (with --token-file, it waits a minute for another key)"},
     {.flag = "exit-if-empty",
      .env = "GPUFL_AGENT_EXIT_IF_EMPTY",
      .key = "agent.exitIfEmpty",
@@ -254,7 +254,7 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_IGNORE_PREEXISTING",
      .key = "agent.ignorePreexisting",
      SWITCH(ignore_preexisting),
-     .help = "skip sessions that exist at startup"},
+     .help = "skip sessions that exist or were begun at startup"},
     {.flag = "retain-acked-payloads",
      .env = "GPUFL_AGENT_RETAIN_ACKED_PAYLOADS",
      .key = "agent.retainAckedPayloads",

@@ -163,6 +163,73 @@ def an_upload_beside_an_agent_with_its_state_elsewhere_knows_what_that_has_not_s
     check(agent.poll() is None, "it runs")
 
 
+def _is_begun(place, backend, name):
+    """A session in a directory of its own, of which an agent that has ended sent all but the last line."""
+    logs = place.path / name
+    logs.mkdir(mode=0o700)
+    writer = Live(logs)
+    agent = lib.agent(place, backend.url, OPEN, f"--state-dir={place.path}/{name}-state", folder=logs)
+    until(lambda: backend.export(writer.id, "device") == writer.written["device"], "its first line")
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+    writer.line("device")
+    return logs, writer
+
+
+def _drains(place, backend, logs, *args):
+    return lib.agent(place, backend.url, OPEN, f"--state-dir={logs}-state", "--exit-when-drained", "--rescan-interval=300ms",
+                     *args, folder=logs)
+
+
+def _ends_with_1(agent, *words):
+    equal(agent.wait(20 * lib.SLOW), 1, agent.log.read_text())
+    last = agent.log.read_text().splitlines()[-1]
+    check("agent.stopped" in last and all(word in last for word in words), last)
+
+
+def an_agent_that_exits_when_drained_fails_for_a_session_that_is_away(place):
+    """Whether it is the only one, there are others, it goes while the agent runs, or all of the directory does."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    way_out = "(start the agent again when it is back; gpufl status names what is away, and how to give it up)"
+    for flags in ((), ("--exit-if-empty",)):
+        logs, writer = _is_begun(place, backend, f"only{len(flags)}")
+        writer.dir.rename(place.path / f"gone{len(flags)}")
+        _ends_with_1(_drains(place, backend, logs, *flags), "away=1", writer.id, way_out)
+    other = _job(logs)
+    _ends_with_1(_drains(place, backend, logs), "complete=1", "away=1", writer.id, way_out)
+    _holds_once(backend, other)
+    (place.path / "gone1").rename(writer.dir)
+    writer.end()
+    agent = _drains(place, backend, logs)
+    equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+    _holds_once(backend, writer)
+    for name in ("session", "root"):
+        logs, writer = _is_begun(place, backend, name)
+        agent = _drains(place, backend, logs)
+        until(lambda w=writer: backend.export(w.id, "device") == w.written["device"], "it is live")
+        (writer.dir if name == "session" else logs).rename(place.path / f"gone-{name}")
+        _ends_with_1(agent, "away=1", writer.id, way_out)
+
+
+def an_agent_for_new_sessions_waits_for_them_whatever_it_has_sent_before(place):
+    """Sessions whose directories are gone by then, complete ones and others, are neither missed nor the end."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for ended in (True, False):
+        logs, writer = _is_begun(place, backend, f"logs{ended}")
+        if ended:
+            writer.end()
+            equal(_drains(place, backend, logs).wait(20 * lib.SLOW), 0, "complete")
+        writer.dir.rename(place.path / f"gone{ended}")
+        agent = _drains(place, backend, logs, "--ignore-preexisting", "--listen=127.0.0.1:0")
+        until(lambda a=agent: "origin.known" in a.log.read_text(), "it is up")
+        new = Live(logs)
+        until(lambda w=new: backend.export(w.id, "device") == w.written["device"], "the new one is sent live")
+        check("session.away" not in agent.log.read_text(), agent.log.read_text())
+        new.end()
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+        _holds_once(backend, new)
+
+
 def the_name_of_a_folder_puts_no_control_character_into_what_is_told(place):
     """A newline would begin another variable for systemd, such as STOPPING=1."""
     backend = lib.Backend(place, "--api-key", lib.KEY)

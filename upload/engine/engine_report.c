@@ -191,6 +191,14 @@ static bool report_is_closed(const struct session *s)
     return s->held && s->streams == 0 && (unopened || unprobed);
 }
 
+/* In a root that is away, nothing tells whether its writer lives. */
+static bool report_is_away(const struct session *s)
+{
+    bool away = s->presence == SESSION_AWAY ||
+                (s->root->away && (s->inspected || s->streams > 0));
+    return away && s->wanted && s->state != SESSION_DONE;
+}
+
 /* Its offers wait for it; what else it holds is not known. */
 static void report_count_away(const struct session *s, struct engine_summary *out)
 {
@@ -262,7 +270,7 @@ static void report_lossy(const struct session *s, struct engine_summary *out)
 
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
-    if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
+    if (report_is_away(s)) {
         report_count_away(s, out);
         return;
     }
@@ -385,6 +393,6 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
 
 bool engine_summary_accepted(const struct engine_summary *s)
 {
-    return !s->sessions_blocked && !s->roots_away && !s->lines_rejected &&
-           !s->lines_refused_final && !s->directories_waiting;
+    return !s->sessions_blocked && !s->sessions_away && !s->roots_away &&
+           !s->lines_rejected && !s->lines_refused_final && !s->directories_waiting;
 }

@@ -60,7 +60,7 @@ struct engine_summary {
 void engine_summary(const struct engine *engine, struct engine_summary *out);
 
 /** \return true if the origin took everything that it was sent and nothing is kept back:
- * no session is blocked, no root away, no line was rejected or refused. */
+ * no session is blocked or away, no root away, no line was rejected or refused. */
 bool engine_summary_accepted(const struct engine_summary *summary);
 
 /** \return true if nothing is left to do: all wanted sessions are settled, and reported

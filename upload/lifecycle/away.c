@@ -154,7 +154,8 @@ bool away_hand_over(struct session *s)
  * is missed, too. */
 static bool away_is_missed(const struct session *s)
 {
-    return s->wanted || (s->presence == SESSION_UNSEEN && !s->root->engine->config.named);
+    const struct engine_config *config = &s->root->engine->config;
+    return s->wanted || (s->presence == SESSION_UNSEEN && config->once && !config->named);
 }
 
 /* Nobody has anything of it any more. If it comes back, the backend says so again. */
