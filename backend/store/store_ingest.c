@@ -13,13 +13,13 @@ gpufl_status store_lookup(struct store *store, const struct store_identity *id,
                           enum registry *out)
 {
     sqlite3_stmt *s = statement_use(store, S_BY_ID);
-    statement_bind_text(s, 1, id->window_id);
+    statement_bind_text(s, 1, id->session);
+    statement_bind_text(s, 2, id->window_id);
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW) {
         bool same = sqlite3_column_int64(s, 0) == id->crc32 &&
-                    strcmp((const char *)sqlite3_column_text(s, 1), id->session) == 0 &&
-                    strcmp((const char *)sqlite3_column_text(s, 2), id->channel) == 0 &&
-                    sqlite3_column_int64(s, 3) == id->sequence;
+                    strcmp((const char *)sqlite3_column_text(s, 1), id->channel) == 0 &&
+                    sqlite3_column_int64(s, 2) == id->sequence;
         *out = same ? REGISTRY_KNOWN : REGISTRY_IDENTITY_CONFLICT;
         sqlite3_reset(s);
         return GPUFL_OK;

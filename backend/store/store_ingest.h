@@ -25,11 +25,11 @@ struct store_body {
     const char *hostname; /**< of the sender, may be "" */
 };
 
-/** What the registry knows of an identity. */
+/** What the registry knows of an identity, in its session. */
 enum registry {
     REGISTRY_NEW,
     REGISTRY_KNOWN,             /**< same id, same CRC */
-    REGISTRY_IDENTITY_CONFLICT, /**< same id, other CRC, session, channel or sequence */
+    REGISTRY_IDENTITY_CONFLICT, /**< same id, other CRC, channel or sequence */
     REGISTRY_SEQUENCE_CONFLICT, /**< other id for this session, channel and sequence */
 };
 

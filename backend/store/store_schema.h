@@ -75,8 +75,14 @@ static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
     [S_COMMIT] = "COMMIT",
     [S_ROLLBACK] = "ROLLBACK",
-    [S_BY_ID] = "SELECT crc32, sid, channel, sequence FROM body JOIN session"
-                " ON session.id = body.session WHERE window_id = ?1",
+    /* Anybody who can read an id can send it with a session of his own: it counts in that
+     * one alone. The column is unique over all sessions since version 2, and a table of
+     * all that was stored is not copied to change that: what is new has the session in
+     * front, with a character that no id contains. */
+    [S_BY_ID] = "SELECT crc32, channel, sequence FROM body WHERE window_id ="
+                " (SELECT id || '/' || ?2 FROM session WHERE sid = ?1) UNION ALL"
+                " SELECT crc32, channel, sequence FROM body JOIN session"
+                " ON session.id = body.session WHERE window_id = ?2 AND sid = ?1",
     [S_BY_SEQUENCE] = "SELECT 1 FROM body JOIN session ON session.id = body.session"
                       " WHERE sid = ?1 AND channel = ?2 AND sequence = ?3",
     [S_TOUCH] = "INSERT INTO session(sid, first_seen_ms, last_seen_ms) VALUES(?1, ?2, ?2)"
@@ -84,7 +90,7 @@ static const char *const sql[S_COUNT] = {
     [S_SESSION_ID] = "SELECT id FROM session WHERE sid = ?1",
     [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
                " lines, raw_bytes, received_ms, newest_ns, data)"
-               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+               " VALUES(?1, ?2, ?3, ?1 || '/' || ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
                    " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
                    " app = CASE WHEN app = '' THEN ?6 ELSE app END,"

@@ -5,9 +5,10 @@
 
 /* user_version: increased when the tables change; a file of a newer version is refused.
  */
-#define STORE_VERSION 4
+#define STORE_VERSION 5
 
-/* The oldest that is taken over: it lacks tables, which are made when it is opened. */
+/* The oldest that is taken over: it lacks tables, which are made when it is opened. Ids
+ * of windows without their session, as up to version 4, are found, too. */
 #define STORE_VERSION_OLDEST 2
 
 /* application_id: "gpfl". */

@@ -72,7 +72,7 @@ class Sink:
         self.alive_after_ms, self.epoch = alive_after_ms, epoch
         self.lock = threading.Lock()
         self.requests = []
-        self.stored = {}  # window id → raw bytes, once, in order of arrival
+        self.stored = {}  # session and window id → raw bytes, once, in order of arrival
         self.lines = []
         sink = self
 
@@ -116,7 +116,7 @@ class Sink:
 
     def store(self, request):
         raw = request.raw()
-        identity = request.window_id or object()
+        identity = (request.session, request.window_id) if request.window_id else object()
         if identity not in self.stored:
             self.stored[identity] = raw
             self.lines += raw.splitlines()

@@ -74,6 +74,23 @@ def conflicts_are_named(place):
     equal(backend.export(SESSION, "device"), line(1), "what is stored stays")
 
 
+def the_id_of_a_window_counts_in_its_session_alone(place):
+    """It can be read before its window is sent, by whoever can read its session: another session that has it, too, keeps
+    nothing away."""
+    backend = _start(place)
+    other, window = str(uuid.uuid4()), (str(uuid.uuid4()), "device", 1)
+    taken = b'{"type":"x","session_id":"%s"}\n' % other.encode()
+    for _ in range(2):
+        equal(post(backend, taken, window=window, session=other)[0], 200, "another session has it")
+        equal(post(backend, line(1), window=window)[0], 200, "its own, too")
+        equal((backend.export(other, "device"), backend.export(SESSION, "device")), (taken, line(1)), "each once")
+        for session in (other, SESSION):
+            status, answer = post(backend, taken + line(1), window=window, session=session)
+            equal((status, answer["error"]), (409, "window_identity_conflict"), "other bytes")
+        backend.kill()
+        backend.start()
+
+
 def ids_are_looked_up_before_content_is_judged(place):
     backend = _start(place)
     window = (str(uuid.uuid4()), "device", 1)

@@ -386,7 +386,7 @@ def a_database_of_another_application_is_left_alone(place):
 
 def a_database_of_another_version_is_left_alone(place):
     path = place.path / "newer.db"
-    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=5; CREATE TABLE text(x);")
+    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=6; CREATE TABLE text(x);")
     before = path.read_bytes()
     _refused(place, "--listen", "127.0.0.1:0", "--db", path, words=("--db", "another version"))
     equal(path.read_bytes(), before, "its bytes")

@@ -20,6 +20,7 @@ from sink import zstd
 from test_backend import SESSION, line, post
 
 OTHER = "22222222-2222-4222-8222-222222222222"
+LATER = "33333333-3333-4333-8333-333333333333"
 
 
 def _start(place):
@@ -524,11 +525,16 @@ def a_database_of_version_2_is_taken_over_in_place(place):
     check(backend.complete(OTHER), "what is complete")
     equal(streams(backend, SESSION)[0]["without_positions"], ["device", "system"], "its streams")
     equal(post(backend, line(4), window=("w4", "device", 3))[0], 200, "they go on")
+    window = ("aaaaaaaa-0000-4000-8000-000000000001", "device", 1)
+    equal(post(backend, line(1) + line(2), window=window)[1]["duplicate"], True, "a window of before is known")
+    equal(post(backend, line(9), window=window)[1]["error"], "window_identity_conflict", "and is not another one")
+    equal(post(backend, line(9, session=LATER), window=window, session=LATER)[0], 200, "its id says nothing elsewhere")
+    equal(backend.export(LATER, "device"), line(9, session=LATER), "which is stored")
     equal(verdicts(backend, _part(ZERO, line(1)), _part(ZERO, line(5), channel="scope")),
           ["without_positions", "stored"], "parts")
     backend.kill()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        equal(db.execute("PRAGMA user_version").fetchone(), (4,), "its version now")
+        equal(db.execute("PRAGMA user_version").fetchone(), (5,), "its version now")
     backend.start()
     equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3) + line(4), "what is stored then")
 

@@ -865,6 +865,50 @@ def a_session_whose_id_is_bound_to_its_user_is_taken_by_nobody(place):
     service.stop(signal.SIGKILL)
 
 
+# Puts the id that a victim's sidecar has into a window of a session of one's own.
+TAKE_WINDOW_ID = """
+import gzip, json, os, sys, zlib
+victim, mine = sys.argv[1:]
+os.makedirs(mine)
+session = os.path.basename(mine)
+with open(victim) as f:
+    sidecar = json.load(f)
+data = gzip.compress(b'{"type":"x","session_id":"%s"}\\n' % session.encode())
+with open(f"{mine}/device.1.log.gz", "wb") as f:
+    f.write(data)
+sidecar.update(session_id=session, window_sequence=1, payload_file="device.1.log.gz", payload_bytes=len(data),
+               payload_crc32=zlib.crc32(data))
+open(f"{mine}/.gpufl-session.lock", "w").close()
+with open(f"{mine}/.gpufl-window.device.1.json", "w") as f:
+    f.write(json.dumps(sidecar, separators=(",", ":")) + "\\n")
+"""
+
+
+def the_id_of_a_window_that_another_user_sends_first_keeps_nothing_away(place):
+    """It is in a sidecar that others can read, and that is there before the window is."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = Windows(service.logs)
+    (writer.dir / ".gpufl-session.lock").chmod(0o644)
+    for path in (writer.dir, writer.tmp, *writer.tmp.iterdir(), writer.dir / ".gpufl-session.lock"):
+        os.chown(path, VICTIM, -1)
+    writer.line("device")
+    number = writer.retire("device")
+    writer.squeeze("device", number)
+    writer.sidecar("device", number)
+    service.start()
+    taken = _as(OTHER, ["python3", "-c", TAKE_WINDOW_ID, str(writer.dir / f".gpufl-window.device.{number}.json"),
+                        str(service.logs / MINE)])
+    equal((taken.wait(), taken.stderr.read()), (0, ""), "another user has it")
+    until(lambda: service.backend.export(MINE, "device"), "and is the first one of whom it is stored")
+    writer.publish("device", number)
+    writer.line("device")
+    writer.end()
+    until(lambda: service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
+
+
 def a_session_without_a_lock_is_not_taken_by_one_with_a_lock(place):
     """Of the 1.1 layout, begun or complete."""
     if not ROOT:
