@@ -182,9 +182,12 @@ static void a_session_in_the_file_of_others_may_be_complete(void **state)
         told_by("gpufl-progress 1 pid=7 program=x\n"
                 "!lines 6 5 4 3 2 1 done quarantined=70000\n" ID " device 2 10 1 1\n" ID
                 " scope 2 10 1 1\n"
-                "!lines 6 5 4 3 2 1 quarantined=3\n" ID " system 2 10 1 1\n",
+                "!lines 6 5 4 3 2 1 quarantined=3 reached=4:70\n" ID " system 2 10 1 1\n",
                 NULL);
     assert_int_equal(told.count, 3);
+    assert_int_equal(told.line[1].reached_file, 0);
+    assert_int_equal(told.line[2].reached_file, 4);
+    assert_int_equal(told.line[2].reached_offset, 70);
     assert_int_equal(told.line[0].quarantined, 70000);
     assert_int_equal(told.line[1].quarantined, 0);
     assert_int_equal(told.line[2].quarantined, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the progress files, and reads them back when the journal was lost. */
+/* Writes the progress files. */
 #include "upload/engine/progress.h"
 
 #include <errno.h>
@@ -12,9 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/core/stream_numbers.h"
 #include "upload/engine/progress_trouble.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/published/progress_file.h"
@@ -65,6 +63,7 @@ struct progress_end {
     unsigned outcome;
     bool done; /* in a file of others */
     uint32_t quarantined;
+    struct stream_place reached; /* by an earlier backend, if that is farther */
 };
 
 static void progress_add_stream(struct text *text, const struct record_stream *at,
@@ -77,9 +76,23 @@ static void progress_add_stream(struct text *text, const struct record_stream *a
     if (end->quarantined) {
         text_printf(text, PROGRESS_QUARANTINED "%u", end->quarantined);
     }
+    if (end->reached.file) {
+        text_printf(text, PROGRESS_REACHED "%u:%" PRIu64, end->reached.file,
+                    end->reached.offset);
+    }
     text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
+}
+
+static struct stream_place progress_reached(const struct stream *st)
+{
+    struct stream_place reached = {.file = 0};
+    if (stream_falls_short(st)) {
+        reached.file = st->reached_file;
+        reached.offset = st->reached_offset;
+    }
+    return reached;
 }
 
 /* Sessions that are complete stay open while they are watched. */
@@ -87,11 +100,12 @@ static void progress_add_open(struct text *text, const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
         bool done = s->state == SESSION_DONE;
-        const struct progress_end end = {done ? s->outcome : 0, done, s->quarantined};
+        struct progress_end end = {done ? s->outcome : 0, done, s->quarantined, {0}};
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
                 struct record_stream at = stream_record(st);
+                end.reached = progress_reached(st);
                 progress_add_stream(text, &at, s->path, at.channel, &end);
             }
         }
@@ -254,48 +268,5 @@ void progress_publish(struct root *root, uint64_t now_ms)
     if (root->cursor_stale) {
         root->cursor_stale = false;
         upload_cursor_write(root);
-    }
-}
-
-static void progress_import_line(void *arg, const struct progress_line *line)
-{
-    struct root *root = arg;
-    if (parked_find(&root->parked, line->path)) {
-        return; /* the journal knows that it is complete */
-    }
-    struct session *session = session_make(root, line->path);
-    struct stream *st = session ? session_stream(session, line->channel) : NULL;
-    bool newer = st && (line->file > st->file ||
-                        (line->file == st->file && line->offset > st->offset));
-    if (newer) {
-        st->kind = (uint8_t)line->kind;
-        position_begin_at(st, line->file, line->offset, st->head);
-        st->sequence = line->sequence;
-        if (!st->id) {
-            stream_set_number(st, ++root->last_stream_id);
-        }
-        if (st->offer) {
-            offer_return(root->engine, st->offer);
-        }
-    }
-}
-
-/* What another backend has, this one was not sent. */
-void progress_import(struct root *root)
-{
-    const struct engine_config *config = &root->engine->config;
-    const struct progress_origin origin = {config->backend ? config->backend->url : "",
-                                           0};
-    bool compared = config->backend && !config->same_origin;
-    gpufl_status status = progress_read(config->sys, root->fd, compared ? &origin : NULL,
-                                        progress_import_line, root);
-    if (status == GPUFL_OK) {
-        log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
-    } else if (status == GPUFL_ERR_IO) {
-        log_warn(
-            root->engine->config.log, "progress.ignored",
-            "root=%s reason=\"%s\" note=\"only files of the uploader's user or of root "
-            "are believed\"",
-            root->path, strerror(errno));
     }
 }

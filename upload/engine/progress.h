@@ -9,7 +9,4 @@
  * second. */
 void progress_publish(struct root *root, uint64_t now_ms);
 
-/** Takes the positions of streams that the journal does not know from the files. */
-void progress_import(struct root *root);
-
 #endif

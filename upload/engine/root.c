@@ -20,7 +20,7 @@
 #include "upload/core/strays.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/engine/origin_change.h"
-#include "upload/engine/progress.h"
+#include "upload/engine/progress_import.h"
 #include "upload/engine/replay.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/journal_try.h"

@@ -53,6 +53,11 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
     if (quarantined) {
         (void)sscanf(quarantined, PROGRESS_QUARANTINED "%" SCNu32, &next->quarantined);
     }
+    const char *reached = parsed ? strstr(line + end, PROGRESS_REACHED) : NULL;
+    if (reached) {
+        (void)sscanf(reached, PROGRESS_REACHED "%" SCNu32 ":%" SCNu64,
+                     &next->reached_file, &next->reached_offset);
+    }
     return parsed;
 }
 

@@ -12,15 +12,16 @@
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
- * [quarantined=<n>] <session path> <channel> <file> <offset> <sequence> <kind>
+ * [quarantined=<n>] [reached=<file>:<offset>]
+ *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!lines` tells is about the stream in the line after it, as in struct
  * record_stream and struct record_session; "done" = the session is complete, though it is
- * not in the other file yet; quarantined = so many ranges of the session are. Earlier
- * versions neither write nor read it. Programs linked with an older libgpufl-upload read
- * the files of a newer agent: they skip lines that begin with `!` and that they do not
- * know, but believe no line of a stream that has more than those six words. The first
- * line may have more.
+ * not in the other file yet; quarantined = so many ranges of the session are; reached =
+ * how far an earlier backend got the stream. Earlier versions neither write nor read it.
+ * Programs linked with an older libgpufl-upload read the files of a newer agent: they
+ * skip lines that begin with `!` and that they do not know, but believe no line of a
+ * stream that has more than those six words. The first line may have more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
@@ -37,6 +38,7 @@
 /** Longest path of a state directory, NUL included. */
 #define PROGRESS_STATE_MAX   1024
 #define PROGRESS_QUARANTINED " quarantined="
+#define PROGRESS_REACHED     " reached="
 
 /** One line of a channel. */
 struct progress_line {
@@ -51,10 +53,12 @@ struct progress_line {
     uint32_t losses;
     uint32_t layout;
     uint32_t marks;
-    uint32_t outcome;     /**< of the session, if it is complete */
-    uint32_t quarantined; /**< ranges of the session */
-    bool complete;        /**< the backend knows the end of the session */
-    bool told;            /**< the figures are */
+    uint32_t outcome;      /**< of the session, if it is complete */
+    uint32_t quarantined;  /**< ranges of the session */
+    uint32_t reached_file; /**< 0 = no earlier backend got more of it */
+    uint64_t reached_offset;
+    bool complete; /**< the backend knows the end of the session */
+    bool told;     /**< the figures are */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal is lost or damaged, and the progress file beside the logs is left: what was not delivered stays so, and is
+said, until a person gives it up or has it sent again."""
+import sys
+
+import lib
+from lib import check, equal, until
+import positions
+import sink
+from writers import Live, Windows
+
+NO_OBJECT = b"no object\n"
+STATE = ".gpufl-agent"
+
+
+def _poison(_, request):
+    return (400, "no 'poison'") if request.is_batch and b"poison" in request.raw() else None
+
+
+def _closed(_, request):
+    return (409, "session_final") if request.is_batch and b'"scope"' in request.raw() else None
+
+
+def _written(logs, kind, more=b""):
+    """A session of which one line, that of the middle, is poison."""
+    writer = kind(logs)
+    for n in range(30):
+        writer.line("device", "poison" if n == 15 else "x")
+        writer.line("scope")
+        if n == 20:
+            writer.rotate("device")
+    writer.raw("device", more)
+    writer.end()
+    return writer
+
+
+def _upload(place, url, logs, *args):
+    return lib.upload(place, url, *args, directory=logs)
+
+
+def _stays_undelivered(place, url, writer, logs, completed, ranges=True):
+    """A run with the journal, and two without it, end alike; the way out that is printed leads out."""
+    equal((_upload(place, url, logs).returncode, completed()), (1, 0), "with the journal")
+    for attempt in ("without it", "with the one after it"):
+        if attempt == "without it":
+            (logs / STATE / "journal").unlink()
+        done = _upload(place, url, logs)
+        equal((done.returncode, completed()), (1, 0), f"{attempt}: {done.result} {done.stderr}")
+        equal("quarantine.lost" in done.stderr and "upload --force" in done.stderr,
+              ranges and attempt == "without it", f"{attempt}: {done.stderr}")
+        told = place.run("gpufl", "status", logs)
+        equal(told.returncode, 1, told.stdout)
+        check(" refused" in told.stdout and f"gpufl resolve {logs} {writer.id}" in told.stdout, told.stdout)
+    done = place.run("gpufl", "resolve", logs, writer.id)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    done = _upload(place, url, logs)
+    equal(done.returncode, 0, f"it is given up: {done.result} {done.stderr}")
+    check(completed(), "and the end is told")
+
+
+def what_was_refused_stays_so_though_the_journal_is_lost(place):
+    rows = [(kind, declare, answer) for kind in (Live, Windows) for declare in (True, False)
+            for answer in (_poison, _closed) if answer is _poison or kind is Live]
+    for number, (kind, declare, answer) in enumerate(rows):
+        logs = place.path / f"logs-{number}"
+        logs.mkdir(mode=0o700)
+        writer = _written(logs, kind)
+        with sink.Sink(answer, declare=declare) as s:
+            _stays_undelivered(place, s.url, writer, logs,
+                               lambda s=s: sum(r.path.endswith("session-complete") for r in s.requests),
+                               ranges=answer is _poison)
+
+
+def what_the_backend_skipped_stays_so_though_the_journal_is_lost(place):
+    """With positions, that backend knows the rest, and nothing is sent twice."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _written(place.logs, Live, NO_OBJECT)
+    _stays_undelivered(place, backend.url, writer, place.logs,
+                       lambda: positions.streams(backend, writer.id)[0]["state"] == "ended")
+    writer.written["device"] = bytes(writer.written["device"]).replace(NO_OBJECT, b"")
+    lib.holds(backend, writer)
+
+
+def sent_again_by_force_they_are_quarantined_by_name(place):
+    writer = _written(place.logs, Live)
+    with sink.Sink(_poison, declare=True) as s:
+        equal(_upload(place, s.url, place.logs).returncode, 1, "one is refused")
+        (place.logs / STATE / "journal").unlink()
+        equal(_upload(place, s.url, place.logs).returncode, 1, "without a journal")
+        equal(place.run("gpufl", "quarantine", "list", place.logs).stdout, "", "nobody knows which")
+        done = _upload(place, s.url, place.logs, "--force", "--session-id", writer.id)
+        equal((done.returncode, done.result["ranges_quarantined"]), (1, 1), str(done.result))
+        s.answer = None
+        done = place.run("gpufl", "quarantine", "retry", "--all", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        equal(done.returncode, 0, done.stdout + done.stderr)
+        equal(_upload(place, s.url, place.logs).returncode, 0, "nothing is refused any more")
+        equal(set(s.lines), {line for data in writer.written.values() for line in bytes(data).splitlines()}, "all of it")
+
+
+def what_an_earlier_backend_got_is_missed_though_the_journal_is_lost(place):
+    writer = Live(place.logs)
+    writer.line("device")
+    writer.rotate("device")
+    writer.end()
+    with sink.Sink(declare=True) as first:
+        equal(_upload(place, first.url, place.logs).returncode, 0, "sent to the first")
+    (writer.dir / "device.log").unlink()
+    with sink.Sink(declare=True) as s:
+        for attempt in ("with the journal", "without it", "with the one after it"):
+            if attempt == "without it":
+                (place.logs / STATE / "journal").unlink()
+            done = _upload(place, s.url, place.logs)
+            equal(done.returncode, 1, f"{attempt}: {done.result}")
+            told = place.run("gpufl", "status", place.logs).stdout
+            check("files that an earlier backend got were deleted" in told, f"{attempt}: {told}")
+        check(not any(r.path.endswith("session-complete") for r in s.requests), "its end is not told")
+
+
+def behind_a_damaged_journal_the_backend_says_where_a_stream_ends(place):
+    """The journal of earlier, of which a byte has flipped, and the progress of now, which names no end that the backend
+    would take."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    agent = lib.agent(place, backend.url, "--flush-interval=20ms", "--rescan-interval=100ms")
+    state = place.logs / STATE
+    progress = state / "progress"
+
+    def sent():
+        for channel in Live.channels:
+            writer.line(channel)
+        until(lambda: all(f" {c} 1 {len(writer.written[c])} " in progress.read_text() for c in Live.channels), "it is published")
+
+    sent()
+    journal = (state / "journal").read_bytes()
+    sent()
+    agent.kill()
+    agent.wait()
+    published = progress.read_bytes()
+    used = len(journal.rstrip(b"\0"))
+    begin = 4096 + 64
+    damaged = 0
+    for at in range(begin, used, max(1, (used - begin) // 12)):
+        (state / "journal").write_bytes(journal[:at] + bytes([journal[at] ^ 0x55]) + journal[at + 1:])
+        progress.write_bytes(published)
+        for channel in Live.channels:
+            writer.line(channel)
+        done = _upload(place, backend.url, place.logs)
+        damaged += "journal.damaged" in done.stderr
+        equal(done.returncode, 0, f"byte {at}: {done.result} {done.stderr}")
+        lib.holds(backend, writer)
+    check(damaged > 3, f"{damaged} times the middle was damaged, of a journal of {used} bytes")
+    writer.end()
+    equal((_upload(place, backend.url, place.logs).returncode, backend.complete(writer.id)), (0, True), "its end")
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))

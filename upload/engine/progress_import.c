@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes over what the progress files tell of each stream. They name neither the ranges in
+ * quarantine nor what proves an end to a backend. */
+#include "upload/engine/progress_import.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/core/stream_numbers.h"
+#include "upload/published/progress_file.h"
+
+/* A journal that lacks records has lost ranges, or all of them. Those of windows have no
+ * lines that count. */
+static void import_unnamed_ranges(struct stream *st, const struct progress_line *line)
+{
+    const struct session *session = st->session;
+    uint64_t refused = 0;
+    for (unsigned i = 0; i < session->streams; i++) {
+        refused += session->stream[i]->refused_lines;
+    }
+    bool counts = line->kind == STREAM_VERBATIM && !refused;
+    if (counts && line->quarantined > session->quarantined) {
+        st->refused_lines = line->quarantined - session->quarantined;
+    }
+}
+
+/* What was not delivered stays so until a person gives it up. */
+static void import_figures(struct stream *st, const struct progress_line *line)
+{
+    if (line->refused_lines > st->refused_lines) {
+        st->refused_lines = line->refused_lines;
+    }
+    import_unnamed_ranges(st, line);
+    st->lines = line->lines > st->lines ? line->lines : st->lines;
+    st->keep = st->keep || line->marks & MARK_KEEP;
+    st->gap = st->gap || line->marks & MARK_GAP;
+    st->lost = st->lost || line->marks & MARK_LOST;
+    if (line->reached_file && !st->reached_file) {
+        st->reached_file = line->reached_file;
+        st->reached_offset = line->reached_offset;
+    }
+}
+
+/* The backend knows where it ends, and by which bytes: the journal's end is taken for no
+ * more than it proves, and it is asked. */
+static void import_proved(struct stream *st, const struct progress_line *line)
+{
+    const struct stream_place here = {.file = line->file, .offset = line->offset};
+    const struct stream_place top = {.file = st->end.top_file,
+                                     .offset = st->end.top_offset};
+    st->positions = st->unproved = true;
+    if (stream_place_before(&top, &here)) {
+        st->end.top_file = here.file;
+        st->end.top_offset = here.offset;
+    }
+}
+
+static void import_newer(struct stream *st, const struct progress_line *line)
+{
+    struct root *root = st->session->root;
+    st->kind = (uint8_t)line->kind;
+    if (st->positions || line->marks & MARK_POSITIONS) {
+        import_proved(st, line);
+    } else {
+        position_begin_at(st, line->file, line->offset, st->head);
+    }
+    st->ended_file = line->marks & MARK_ENDED ? line->file : st->ended_file;
+    st->sequence = line->sequence;
+    if (!st->id) {
+        stream_set_number(st, ++root->last_stream_id);
+    }
+    if (st->offer) {
+        offer_return(root->engine, st->offer);
+    }
+}
+
+struct import {
+    struct root *root;
+    bool unnamed; /* more ranges are in quarantine than the journal names */
+};
+
+static void import_line(void *arg, const struct progress_line *line)
+{
+    struct import *import = arg;
+    struct root *root = import->root;
+    if (parked_find(&root->parked, line->path)) {
+        return; /* the journal knows that it is complete */
+    }
+    struct session *session = session_make(root, line->path);
+    struct stream *st = session ? session_stream(session, line->channel) : NULL;
+    bool newer = st && (line->file > st->file ||
+                        (line->file == st->file && line->offset > st->offset));
+    if (newer) {
+        import_newer(st, line);
+    }
+    if (st && line->told) {
+        import_figures(st, line);
+        import->unnamed = import->unnamed || line->quarantined > session->quarantined;
+    }
+}
+
+static void import_say_unnamed(const struct root *root)
+{
+    log_warn(
+        root->engine->config.log, "quarantine.lost",
+        "root=%s note=\"which lines were in quarantine was in the part of the journal "
+        "that is lost: they count as refused; gpufl upload --force --session-id "
+        "offers those of a session again, gpufl resolve gives them up\"",
+        root->path);
+}
+
+/* What another backend has, this one was not sent. */
+void progress_import(struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    const struct progress_origin origin = {config->backend ? config->backend->url : "",
+                                           0};
+    struct import import = {.root = root};
+    bool compared = config->backend && !config->same_origin;
+    gpufl_status status = progress_read(config->sys, root->fd, compared ? &origin : NULL,
+                                        import_line, &import);
+    if (import.unnamed) {
+        import_say_unnamed(root);
+    }
+    if (status == GPUFL_OK) {
+        log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
+    } else if (status == GPUFL_ERR_IO) {
+        log_warn(
+            root->engine->config.log, "progress.ignored",
+            "root=%s reason=\"%s\" note=\"only files of the uploader's user or of root "
+            "are believed\"",
+            root->path, strerror(errno));
+    }
+}
