@@ -60,7 +60,8 @@ void holder_session_open(struct holder_session *session, const struct selected *
         .unread = scan->unread.names,
         .uploaded = scan->has_uploaded,
         .passed = scan->has_uploaded && scan->layout == SESSION_WINDOWS,
-        .doubtful = lacks || (live && holder_session_lacks_bytes(scan))};
+        .doubtful =
+            lacks || (live && (scan->is_copy || holder_session_lacks_bytes(scan)))};
     for (unsigned i = 0; i < scan->channels; i++) {
         session->shifting = session->shifting || (scan->layout == SESSION_SHIFTING &&
                                                   scan->channel[i].highest);

@@ -252,6 +252,22 @@ def compressed(scene):
     return writer, lost
 
 
+def copied(scene):
+    """Its directory was copied before its writer had ended, and is gone."""
+    writer = Live(scene.home)
+    write(writer)
+    for channel in ("scope", "system"):
+        writer.line(channel, "shutdown")
+    copy = scene.kept / "copy"
+    shutil.copytree(writer.dir, copy)
+    lost = write(writer)
+    writer.die()
+    shutil.rmtree(writer.dir)
+    shutil.copytree(copy, writer.dir)
+    end_job_of(writer.dir)
+    return writer, lost
+
+
 def damaged(scene):
     writer = _rotated(Live(scene.home))
     writer.end()

@@ -9,6 +9,7 @@ import sys
 
 import lib
 import test_held_backend
+import test_copied
 import test_moved
 import test_resolve
 import test_resolve_copies
@@ -488,6 +489,7 @@ TESTS = {
     "channel_gone": test_resolve.a_channel_that_was_deleted_before_anything_was_read_is_given_up,
     "compressed": test_resolve.an_active_file_that_was_compressed_early_is_given_up,
     "cut": test_resolve.lines_behind_a_copy_that_replaced_the_active_file_are_given_up,
+    "copied": test_copied.what_a_copy_lacks_is_given_up,
     "damaged": test_resolve.a_rotated_file_that_is_damaged_is_passed,
     "unreadable": a_sealed_file_that_cannot_be_read,
     "rotated_gone": a_rotated_file_that_is_gone,

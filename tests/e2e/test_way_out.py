@@ -18,7 +18,8 @@ SHOWN = {"not_read": "not read: 1 file", "gap": "its first files were gone", "re
 GIVEN_UP = {
     "missing": "device file 2", "deleted": "device", "shorter": "device file 1 from byte 557", "late": "device file 3",
     "other": "device file 1 from byte 557", "active_gone": "device file 3", "channel_gone": "scope file 1",
-    "compressed": "device file 1 from byte 1017", "cut": "device file 1 from byte 557", "damaged": "device file 2",
+    "compressed": "device file 1 from byte 1017", "cut": "device file 1 from byte 557",
+    "copied": "device file 1 from byte 557", "damaged": "device file 2",
     "unreadable": "device file 2",
     "rotated_unreadable": "device", "window_missing": "device window 2", "window_unreadable": "device window 2",
     "window_sidecar": "device window 2", "batch": "device file 1", "refused_batch": "device file 1",

@@ -20,6 +20,15 @@ static void each_reason_is_known_by_its_text(void **state)
     }
 }
 
+/* A longer one would be cut off in the progress file, and be no reason any more. */
+static void each_text_has_room_where_it_is_published(void **state)
+{
+    (void)state;
+    for (int i = 0; i < HELD_REASONS_COUNT; i++) {
+        assert_true(strlen(held_text((enum held_reason)i)) <= 120);
+    }
+}
+
 static void a_text_of_another_version_is_no_reason(void **state)
 {
     (void)state;
@@ -30,6 +39,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reason_is_known_by_its_text),
+        cmocka_unit_test(each_text_has_room_where_it_is_published),
         cmocka_unit_test(a_text_of_another_version_is_no_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,9 @@ enum held_exit {
     X(CUT, "cut", RESOLVE,                                                               \
       "its active file lacks what its writer wrote last: another program replaced it, "  \
       "or cut it off")                                                                   \
+    X(COPIED, "copied", RESOLVE,                                                         \
+      "its directory is a copy made before its writer had ended, or of one killed: "     \
+      "nothing shows that it is whole")                                                  \
     X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
     X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
     X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \

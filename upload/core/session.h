@@ -99,6 +99,7 @@ struct session {
     bool watched;           /**< the watcher knows it */
     bool unwatchable;       /**< the watcher has no room for more of its owner */
     bool loss;              /**< its writer dropped rows */
+    bool is_copy;           /**< its writer wrote into another directory */
     bool held;              /**< until something changes in the directory */
     bool dirty;             /**< `turn` is in the list of sessions to inspect */
     bool marked_again;      /**< it was to be added to that while `look` was under way */

@@ -94,7 +94,8 @@ static enum parting_result parting_give_up_rest(struct stream *st,
 }
 
 /* The backend has all of own files, and more. A disk loses the end of the newest file,
- * without anybody; else a person has to say that there is no more. */
+ * without anybody; else a person has to say that there is no more, as of a copy of a
+ * session that was not complete. */
 static enum parting_result parting_earlier(struct stream *st,
                                            const struct reply_end *told,
                                            const struct proof_short *own)
@@ -104,7 +105,7 @@ static enum parting_result parting_earlier(struct stream *st,
         return parting_give_up_rest(st, told, own->size, END_COPY);
     }
     bool of_newest = own->file == told->at.file && own->line.at.file == told->at.file &&
-                     own->line.at.offset;
+                     own->line.at.offset && (st->delivered || !st->session->is_copy);
     return of_newest ? parting_settle_cut(st, told, own->size, END_CUT) : PARTING_EARLIER;
 }
 

@@ -207,7 +207,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return;
     }
     if (session->seems_over) {
-        session->writer = SESSION_WRITER_ENDED;
+        missing_ended(session, &seen->scan);
     }
     if (session_writer_is_gone(session) && session_falls_short(session)) {
         session_hold(session, HELD_FALLS_SHORT);

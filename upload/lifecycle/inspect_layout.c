@@ -179,6 +179,7 @@ void inspect_layout_apply(struct session *session, const struct scan *scan)
     session->live = session->live || scan->manifest_state == SCAN_MANIFEST_VALID;
     session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
     session->loss = scan->has_loss;
+    session->is_copy = scan->is_copy;
     inspect_apply_unread(session, scan);
     session->root->change_stamp += !session->inspected; /* now it may be watched */
     session->inspected = true;

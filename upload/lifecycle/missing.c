@@ -25,13 +25,34 @@ static bool missing_is_told(const struct stream *st)
            st->told_bytes > (int64_t)st->offset;
 }
 
-/* A loss that a person has given up, or that the backend knows, is not said twice. */
-bool missing_end(const struct stream *st)
+/* That nothing is added to a copy says nothing of its writer. One that was complete when
+ * all of it had been sent is whole. */
+static bool missing_of_copy(const struct stream *st)
 {
-    bool told = st->told_fit == TOLD_LESS ||
-                (st->told_fit == TOLD_OTHER && !shutdown_is_last(st));
-    return told && st->session->layout == SESSION_LIVE && !st->lost &&
-           !stream_is_cut(st) && session_writer_is_gone(st->session);
+    return st->session->is_copy && !st->delivered &&
+           (st->told_fit == TOLD_LATER || !shutdown_is_last(st));
+}
+
+/* A loss that a person has given up, or that the backend knows, is not said twice. */
+static enum held_reason missing_why(const struct stream *st, bool gone)
+{
+    bool due =
+        gone && st->session->layout == SESSION_LIVE && !st->lost && !stream_is_cut(st);
+    bool told = due && (st->told_fit == TOLD_LESS ||
+                        (st->told_fit == TOLD_OTHER && !shutdown_is_last(st)));
+    return told ? HELD_CUT : due && missing_of_copy(st) ? HELD_COPIED : HELD_NOT;
+}
+
+enum held_reason missing_end(const struct stream *st)
+{
+    return missing_why(st, session_writer_is_gone(st->session));
+}
+
+enum held_reason missing_end_said(const struct stream *st)
+{
+    const struct session *session = st->session;
+    bool said = session->is_copy && session->writer != SESSION_WRITER_LIVES;
+    return missing_why(st, said || session_writer_is_gone(session));
 }
 
 /* A writer has an active file in each of its channels, even an empty one. Where nothing
@@ -62,9 +83,10 @@ static void missing_channel(struct stream *st, const struct scan *scan)
         stream_hold(st, any ? HELD_ACTIVE_GONE : HELD_CHANNEL_GONE);
         return;
     }
-    if (seen && seen->has_active && st->rest == STREAM_DRAINED && !st->offer &&
-        !st->held && missing_end(st)) {
-        stream_hold(st, HELD_CUT);
+    bool drained = active && st->rest == STREAM_DRAINED && !st->offer && !st->held;
+    enum held_reason end = drained ? missing_end(st) : HELD_NOT;
+    if (end != HELD_NOT) {
+        stream_hold(st, end);
     }
     if (!seen && registry_follows(session->root, stream_channel(st)) && st->id &&
         st->rest == STREAM_PENDING && !st->offer && !st->queued) {
@@ -101,4 +123,10 @@ void missing_channels(struct session *session, const struct scan *scan)
     for (unsigned i = 0; i < session->streams; i++) {
         missing_channel(session->stream[i], scan);
     }
+}
+
+void missing_ended(struct session *session, const struct scan *scan)
+{
+    session->writer = SESSION_WRITER_ENDED;
+    missing_channels(session, scan);
 }

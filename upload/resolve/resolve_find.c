@@ -196,8 +196,8 @@ static void resolve_live(struct resolving *r)
                !stream_packed_is_whole(st, where.file, where.offset) &&
                !shutdown_is_last(st)) {
         resolve_end(r, HELD_COMPRESSED);
-    } else if (chunk.len == 0 && !chunk.packed && missing_end(st)) {
-        resolve_end(r, HELD_CUT);
+    } else if (chunk.len == 0 && missing_end_said(st) != HELD_NOT) {
+        resolve_end(r, missing_end_said(st));
     }
     r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);
 }

@@ -284,7 +284,12 @@ static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan
                               ? told_read(sys, dir, &told, &now)
                               : GPUFL_ERR_NOT_FOUND;
     for (unsigned i = 0; status == GPUFL_OK && i < scan->channels; i++) {
-        scan_note_told(dir, &scan->channel[i], &told, now);
+        struct scan_channel *c = &scan->channel[i];
+        enum channel index = channel_named(c->name);
+        bool later = scan->is_copy && index != CHANNEL_COUNT &&
+                     told_differs(dir, index, &told, c->highest);
+        scan_note_told(dir, c, &told, now);
+        c->told_fit = later && c->told_fit == TOLD_FITS ? TOLD_LATER : c->told_fit;
     }
     return status == GPUFL_ERR_IO ? status : GPUFL_OK;
 }
@@ -352,6 +357,7 @@ gpufl_status scan_end(struct scanning *scanning, const struct sys *sys, const ch
         status = read_manifest(sys, scanning->dir.fd, id, out);
     }
     out->layout = scan_layout_of(out, marks->sidecar);
+    out->is_copy = told_is_copy(scanning->dir.fd, &out->manifest);
     if (status == GPUFL_OK && !scanning->listing.error) {
         status = scan_note_sealed(sys, scanning->dir.fd, out);
     }

@@ -67,6 +67,7 @@ struct scan {
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
     bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
+    bool is_copy;      /**< see told_is_copy() */
     enum scan_manifest manifest_state;
     struct manifest manifest;
     char other[LAYOUT_NAME_MAX + 1]; /**< the id in a manifest of another session */

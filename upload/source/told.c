@@ -73,6 +73,43 @@ enum told_fit told_compare(int dir, enum channel channel, const struct active_fi
                                                          : TOLD_FITS;
 }
 
+/* The number of the file in "2049:131". */
+static const char *told_inode(const char *lock_file)
+{
+    const char *colon = strchr(lock_file, ':');
+    return colon ? colon : lock_file;
+}
+
+bool told_is_copy(int dir, const struct manifest *manifest)
+{
+    char boot_id[BOOT_ID_TEXT];
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    struct stat st;
+    if (!manifest->lock_file[0]) {
+        return false; /* of an earlier writer */
+    }
+    if (fstatat(dir, LAYOUT_LOCK, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno == ENOENT;
+    }
+    boot_id_get(boot_id);
+    layout_lock_file(name, st.st_dev, st.st_ino);
+    return strcmp(boot_id, manifest->boot_id) == 0
+               ? strcmp(name, manifest->lock_file) != 0
+               : strcmp(told_inode(name), told_inode(manifest->lock_file)) != 0;
+}
+
+bool told_differs(int dir, enum channel channel, const struct active_files *told,
+                  uint32_t highest)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    layout_active(name, channel_name(channel), false);
+    return told->number[channel] && (told->number[channel] != highest + 1 ||
+                                     (told->bytes[channel] >= 0 &&
+                                      fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                                      st.st_size != told->bytes[channel]));
+}
+
 static bool told_has_not_begun(const struct sys *sys, int dir, const char *channel,
                                uint32_t file, bool *failed)
 {

@@ -23,12 +23,25 @@ enum told_fit {
     TOLD_FITS,  /**< as far as is known */
     TOLD_LESS,  /**< it has less than was written */
     TOLD_OTHER, /**< it is another one, and its size is not the one that was told */
+    TOLD_LATER, /**< the files of a copy are not as old as each other */
 };
 
 /** Compares the active file of \p channel in \p dir with what its writer told on this
  * boot. A writer that lives only makes it larger, or gives it its name back. */
 enum told_fit told_compare(int dir, enum channel channel,
                            const struct active_files *told);
+
+/** \return true if the session's directory \p dir is a copy of the one that its writer
+ * made: its lock file is another one than \p manifest names, or was not copied. Device
+ * numbers change from boot to boot, those of files do not; where file systems show other
+ * ones, a directory cannot be told from a copy. */
+bool told_is_copy(int dir, const struct manifest *manifest);
+
+/** \return true if the lock file of a copy tells another number or size than its active
+ * file of \p channel has, the one after \p highest: the writer went on while the copy was
+ * made. */
+bool told_differs(int dir, enum channel channel, const struct active_files *told,
+                  uint32_t highest);
 
 /** \return true if `<channel>.log.gz` in the session's directory \p dir holds something,
  * and cannot be the active file number \p file, the one after the newest sealed one: its
