@@ -12,6 +12,11 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
 
+struct active_loss {
+    const char *reason;
+    uint64_t lines;
+};
+
 static void say_not_restored(struct channel_file *file, enum channel channel,
                              const char *id, int reason)
 {
@@ -26,18 +31,29 @@ static void say_not_restored(struct channel_file *file, enum channel channel,
     }
 }
 
-/* The other file stays: somebody may want it. */
-static bool mark_replaced(struct channel_file *file, int dir, enum channel channel,
-                          uint64_t lost_lines)
+/* Where there is room for it, and the directory has not been removed. */
+static bool active_name_mark(struct channel_file *file, int dir, enum channel channel,
+                             struct active_loss loss)
 {
     int64_t now_ns = clock_mono_ns() + clock_anchor_ns();
     const struct loss_marker marker = {.category = channel_name(channel),
                                        .index = file->rotated + 1,
-                                       .reason = "active_file_replaced",
+                                       .reason = loss.reason,
                                        .first_ns = now_ns,
                                        .last_ns = now_ns,
-                                       .lines = lost_lines};
-    return loss_marker_write(dir, &marker);
+                                       .lines = loss.lines};
+    bool marked = loss_marker_write(dir, &marker);
+    file->loss_marked = file->loss_marked || marked;
+    return marked;
+}
+
+/* All lines are there again. */
+static void active_name_unmark(struct channel_file *file, int dir, enum channel channel)
+{
+    if (file->loss_marked) {
+        file->loss_marked = file->name_loss_said = false;
+        loss_marker_remove(dir, channel_name(channel), file->rotated + 1);
+    }
 }
 
 static void say_replaced(struct channel_file *file, enum channel channel, const char *id,
@@ -57,6 +73,10 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
                                   enum channel channel, const char *id)
 {
     uint64_t lost_lines;
+    if (file->loss_marked && own_fd_is_ours(&file->own) &&
+        channel_file_is_named(file, dir, channel)) {
+        active_name_unmark(file, dir, channel); /* somebody has moved it back */
+    }
     if (own_fd_is_ours(&file->own) && channel_file_is_sealed(file, dir, channel)) {
         return ACTIVE_NAME_SEALED;
     }
@@ -66,14 +86,19 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
     switch (channel_file_restore(file, dir, channel, &lost_lines)) {
     case CHANNEL_RESTORED:
         file->name_loss_said = false;
+        active_name_unmark(file, dir, channel);
         return ACTIVE_NAME_RESTORED;
-    case CHANNEL_NOT_RESTORED:
+    case CHANNEL_NOT_RESTORED: /* the job may be killed before it is */
         say_not_restored(file, channel, id, errno);
+        active_name_mark(file, dir, channel,
+                         (struct active_loss){"active_file_not_restored", lost_lines});
         return ACTIVE_NAME_LOST;
-    case CHANNEL_REPLACED:
+    case CHANNEL_REPLACED: /* the other file stays: somebody may want it */
         say_replaced(file, channel, id, lost_lines);
-        return mark_replaced(file, dir, channel, lost_lines) ? ACTIVE_NAME_GIVEN_UP
-                                                             : ACTIVE_NAME_LOST;
+        return active_name_mark(file, dir, channel,
+                                (struct active_loss){"active_file_replaced", lost_lines})
+                   ? ACTIVE_NAME_GIVEN_UP
+                   : ACTIVE_NAME_LOST;
     }
     return ACTIVE_NAME_LOST;
 }

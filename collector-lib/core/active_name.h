@@ -10,7 +10,7 @@
 enum active_name {
     ACTIVE_NAME_KEPT,
     ACTIVE_NAME_RESTORED, /**< it has another inode */
-    ACTIVE_NAME_LOST,     /**< a later try may succeed */
+    ACTIVE_NAME_LOST,     /**< a later try may succeed; until then, the loss is marked */
     ACTIVE_NAME_SEALED,   /**< it has its next number: begin a new one */
     ACTIVE_NAME_GIVEN_UP, /**< a file of other content has it, and the loss is marked:
                              seal that file, so that what follows is kept in a new one */

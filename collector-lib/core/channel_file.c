@@ -131,6 +131,15 @@ static bool copy_all(int from, int to)
 
 /* A file that was renamed to its next number keeps its lines there: under two names, they
  * would be stored twice. */
+bool channel_file_is_named(const struct channel_file *file, int dir, enum channel channel)
+{
+    char active[LAYOUT_PATH_MAX];
+    char sealed[LAYOUT_PATH_MAX];
+    layout_active(active, channel_name(channel), false);
+    layout_numbered(sealed, channel_name(channel), file->rotated + 1, false);
+    return channel_file_is_at(file, dir, active) || channel_file_is_at(file, dir, sealed);
+}
+
 bool channel_file_has_name(const struct channel_file *file, int dir, enum channel channel)
 {
     char name[LAYOUT_PATH_MAX];
@@ -139,11 +148,7 @@ bool channel_file_has_name(const struct channel_file *file, int dir, enum channe
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         return errno != ENOENT || fstat(file->own.fd, &st) < 0 || st.st_nlink > 0;
     }
-    if (channel_file_is(file, &st)) {
-        return true;
-    }
-    layout_numbered(name, channel_name(channel), file->rotated + 1, false);
-    return channel_file_is_at(file, dir, name);
+    return channel_file_is_named(file, dir, channel);
 }
 
 /* How many bytes both begin with; -1 = one of them cannot be read. */
@@ -239,6 +244,11 @@ enum channel_restored channel_file_restore(struct channel_file *file, int dir,
         *lost_lines = lines_from(file->own.fd, common);
         return CHANNEL_REPLACED;
     }
-    return channel_file_put_back(file, dir, active, there) ? CHANNEL_RESTORED
-                                                           : CHANNEL_NOT_RESTORED;
+    if (channel_file_put_back(file, dir, active, there)) {
+        return CHANNEL_RESTORED;
+    }
+    int reason = errno;
+    *lost_lines = lines_from(file->own.fd, common);
+    errno = reason;
+    return CHANNEL_NOT_RESTORED;
 }

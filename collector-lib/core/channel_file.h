@@ -17,6 +17,7 @@ struct channel_file {
     uint32_t rotated;       /* number of the last sealed file */
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
     bool name_loss_said;    /* that it has no name, and does not get it back */
+    bool loss_marked;       /* likewise, in a loss marker of its number */
 };
 
 /** Creates the channel's first file in \p dir. \return 0, or -1 with errno. */
@@ -29,6 +30,11 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
 
 /** Opens the active file again if its descriptor was closed. */
 void channel_file_mend(struct channel_file *file, int dir, enum channel channel);
+
+/** True if the file that is written was seen under the name of the active file, or of the
+ * next sealed one: nothing of it is lost. */
+bool channel_file_is_named(const struct channel_file *file, int dir,
+                           enum channel channel);
 
 /** False if another program has removed the active file, or put another one in its place.
  */
@@ -47,8 +53,8 @@ enum channel_restored {
 };
 
 /** Gives an active file without a name its name back, with all that was written. A copy
- * of its beginning that has the name is replaced. \p lost_lines, if other content has
- * it: how many lines are not in that. */
+ * of its beginning that has the name is replaced. \p lost_lines, unless it is restored:
+ * how many lines are not in what has the name. */
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,
                                            enum channel channel, uint64_t *lost_lines);
 

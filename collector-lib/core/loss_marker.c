@@ -92,6 +92,14 @@ void loss_marker_reserve(int dir)
     (void)marker_create(dir, LAYOUT_RESERVE, blank); /* unless it is there */
 }
 
+void loss_marker_remove(int dir, const char *category, unsigned index)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_loss(name, category, index);
+    unlinkat(dir, name, 0);
+    loss_marker_reserve(dir); /* it may have become this marker */
+}
+
 void loss_marker_release(int dir)
 {
     unlinkat(dir, LAYOUT_RESERVE, 0);

@@ -19,6 +19,9 @@ struct loss_marker {
  * what is there already. \return false with errno if it could not. */
 bool loss_marker_write(int dir, const struct loss_marker *marker);
 
+/** Removes it: what it told of is not lost. */
+void loss_marker_remove(int dir, const char *category, unsigned index);
+
 /** Keeps room for a marker, where that is possible: a file that becomes the marker. */
 void loss_marker_reserve(int dir);
 

@@ -206,6 +206,40 @@ def an_active_file_that_was_replaced_by_other_content_is_a_loss(place):
     equal(lib.upload(place, backend.url).returncode, 1, "an upload")
 
 
+def a_loss_is_marked_while_an_active_file_cannot_be_restored(place):
+    """Here, a directory has the name under which it is made anew. A job may be killed then, and be read after a reboot."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for restored in ("by the writer", "by hand", None):
+        job = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, "600"], env=lib.environment({}),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        active = until(lambda: next(place.logs.glob("[!.]*/system.log"), None), "the session")
+        until(lambda f=active: f.read_bytes().count(b"\n") > 1, "it is written")
+        session, marker = active.parent, active.with_name(".gpufl-transport-loss.system.1.json")
+        (session / ".new-system.log").mkdir()
+        kept = active.rename(place.path / "kept") if restored == "by hand" else None
+        shutil.copy2(kept or active, session / "copy~")
+        (session / "copy~").rename(active)
+        until(marker.exists, "the loss is marked")
+        equal(json.loads(marker.read_text())["reason"], "active_file_not_restored", "why")
+        if restored:
+            size = active.stat().st_size
+            if kept:
+                kept.rename(active)
+            (session / ".new-system.log").rmdir()
+            until(lambda: not marker.exists() and active.stat().st_size > size, "it is restored, and nothing is lost")
+            check((session / ".gpufl-reserve").exists(), "there is room for another marker")
+        job.kill()
+        said = job.communicate()[1]
+        equal(said.count("cannot be restored yet: File exists"), 1, said)
+        if not restored:
+            until(lambda: json.loads(marker.read_text())["lines"] > 0, "it says how many lines")
+            os.truncate(session / ".gpufl-session.lock", 0)  # what it told does not count after a reboot
+        done = lib.upload(place, backend.url)
+        equal((done.returncode, backend.complete(session.name)), (0, True) if restored else (1, False), done.stdout)
+        shutil.rmtree(session)
+        shutil.rmtree(place.logs / ".gpufl-agent")
+
+
 def _with_nvml(place, **env):
     return lib.job(place, 4 if lib.VALGRIND or lib.EMULATOR else 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
 
