@@ -80,6 +80,7 @@ CUPTI_FAKES = $(addprefix $(B)/tests/fake/,libcupti.so.13 without-flush/libcupti
 FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so \
              $(B)/tests/fake/stop_at_name.so $(B)/tests/fake/full_disk.so \
              $(B)/tests/fake/no_locks.so $(B)/tests/fake/read_error.so $(B)/tests/fake/fast_clock.so \
+             $(B)/tests/fake/hostile_host.so $(B)/tests/fake/no_memory.so \
              $(if $(CUPTI_INCLUDE),$(CUPTI_FAKES))
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
@@ -89,6 +90,7 @@ SOAKS     := $(wildcard tests/soak/*.c)
 RELEASE_ONLY := $(addprefix tests/e2e/test_,$(addsuffix .py,completions house packaging schema))
 E2E       := $(filter-out $(if $(strip $(SAN)),$(RELEASE_ONLY)),$(wildcard tests/e2e/test_*.py))
 SIM       := $(wildcard tests/sim/*.c)
+HOSTILE   := $(wildcard tests/hostile/*.c)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
 BENCH_TOOLS := $(addprefix $(B)/tests/bench/,tree sink floor writer)
@@ -108,6 +110,7 @@ BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 COMPLETIONS  := $(B)/completions/.made
 SIM_BIN      := $(B)/tests/sim/sim
+LIFE_BIN     := $(B)/tests/hostile/life
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 FUZZ_RUNS    := $(FUZZERS:tests/fuzz/fuzz_%.c=fuzz-run-%)
 
@@ -121,7 +124,7 @@ collector: ## build only the collector; needs only a C compiler
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run $(FUZZ_RUNS) bench format install uninstall clean help \
-        check-arm64 coverage check-e2e check-valgrind sim sim-check sim-mutants soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
+        check-arm64 coverage check-e2e check-valgrind sim sim-check sim-mutants hostile soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -202,6 +205,10 @@ SIM_CALLS := $(shell grep -o '__wrap_[a-z0-9_]*' tests/sim/calls.h)
 $(SIM_BIN): $(call obj,$(SIM)) $(TESTED)
 	$(call say,LINK)
 	$(Q)$(link) $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+# Not linked with libgpufl, which is preloaded, or not.
+$(LIFE_BIN): $(call obj,$(HOSTILE))
+	$(call say,LINK)
+	$(Q)$(link) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
 $(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
 $(B)/tests/fake/stop_at_name.so: tests/fake/stop_at_name.c
@@ -209,6 +216,8 @@ $(B)/tests/fake/full_disk.so: tests/fake/full_disk.c
 $(B)/tests/fake/no_locks.so: tests/fake/no_locks.c
 $(B)/tests/fake/read_error.so: tests/fake/read_error.c
 $(B)/tests/fake/fast_clock.so: tests/fake/fast_clock.c
+$(B)/tests/fake/hostile_host.so $(B)/tests/fake/no_memory.so: tests/fake/hostile_host.c
+$(B)/tests/fake/no_memory.so: OUR_CPPFLAGS += -DFAKE_NO_MEMORY
 $(CUPTI_FAKES): tests/fake/cupti.c tests/fake/cupti.h
 $(CUPTI_FAKES): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
 $(B)/tests/fake/without-flush/libcupti.so.13: OUR_CPPFLAGS += -DcuptiActivityFlushAll=renamed
@@ -245,7 +254,7 @@ check: ## run every test once; SAN=address,undefined or SAN=thread for sanitizer
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
-check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES) $(COMPLETIONS)
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(LIFE_BIN) $(EXAMPLE_BINS) $(FAKES) $(COMPLETIONS)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 # Programs that other programs start are not emulated, so these are the tests that start all themselves.
@@ -291,6 +300,12 @@ sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for S
 sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the fixed plans pass
 	@$(SIM_BIN) plans
 	@$(SIM_BIN) --twice 1..50
+
+LIVES ?= 100 # LIVES=10000: fresh ones; LIVES=1..100: these; LIVES==7: one, shown
+hostile: ## lives of jobs on hostile hosts, with libgpufl and without: LIVES=10000, LIVES=1..100, LIVES==7
+	@packaging/deps.sh build
+	@$(MAKE) $(JOBS) $(LIBRARIES) $(FAKES) $(LIFE_BIN)
+	@python3 tests/hostile/lives.py $(B) $(LIVES)
 
 MUTANTS ?= # MUTANTS='name name': only these
 MUTANT_SEEDS ?= 2000
@@ -464,5 +479,5 @@ help: ## this list
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \
-  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(SIM) $(BENCHES) \
+  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(SIM) $(HOSTILE) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

@@ -24,6 +24,7 @@ static struct {
     pthread_mutex_t lock;   /* guards all up to `last` */
     struct session_dir dir; /* also of a session that is being opened or closed */
     struct writer *writer;
+    struct writer *stopping; /* is no longer `writer`, and not yet freed */
     struct writer
         *left_behind; /* after a fork, or at exit; reachable for leak checkers */
     uint16_t last_generation;
@@ -35,7 +36,7 @@ static struct {
     struct writer_result last;
     _Atomic bool switched_off;
     struct recorder recorder;
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .recorder = RECORDER_INIT};
+} process = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, .recorder = RECORDER_INIT};
 
 /* A forked child has the parent's memory but not its writer thread, so it records
  * nothing until it calls gpufl_init. Locks may have been held by other threads at the
@@ -50,7 +51,7 @@ static void reset_in_child(void)
         process.left_behind = process.writer;
         process.writer = NULL;
     }
-    pthread_mutex_init(&process.lock, NULL);
+    process.lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     fork_guard_in_child();
     library_log_after_fork();
     stacks_after_fork();
@@ -78,33 +79,33 @@ static void stop_locked(void)
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
     if (process.writer) {
         free(process.last.report);
-        writer_stop(process.writer, &process.last);
+        process.stopping = process.writer;
         process.writer = NULL;
+        writer_stop(process.stopping, &process.last);
+        process.stopping = NULL;
         process.ended = true;
     }
 }
 
-/* exit() may have been called while some thread, or this one, holds the lock. */
-static bool lock_soon(void)
+/* \return 0, ETIMEDOUT, or EDEADLK where a signal handler calls exit() while its thread
+ * is in a function that has the lock. */
+static int lock_soon(void)
 {
-    const struct timespec round = {.tv_nsec = 1000000};
-    for (int ms = 0; ms < WRITER_STOP_MS; ms++) {
-        if (pthread_mutex_trylock(&process.lock) == 0) {
-            return true;
-        }
-        nanosleep(&round, NULL);
-    }
-    return false;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_mutex_timedlock */
+    until.tv_sec += WRITER_STOP_MS / 1000;
+    return pthread_mutex_timedlock(&process.lock, &until);
 }
 
-/* exit() waits no longer than this for what hangs. */
-static void stop_soon_locked(void)
+/* exit() waits no longer than this for what hangs. What an interrupted function uses is
+ * not freed. */
+static void stop_soon_locked(bool interrupted)
 {
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
     if (!process.writer || process.pid != getpid()) {
         return;
     }
-    if (!writer_end(process.writer)) {
+    if (!writer_end(process.writer) || interrupted) {
         process.left_behind = process.writer;
         process.writer = NULL;
     }
@@ -115,14 +116,17 @@ static void stop_soon_locked(void)
  * has set it up after us: then the other handler has been called before. */
 static void end_at_exit(void)
 {
-    if (lock_soon()) {
+    int rc = lock_soon();
+    if (rc == 0 || rc == EDEADLK) {
         bool heard = atomic_load_explicit(&process.heard, memory_order_relaxed);
         if (process.writer && process.traces && !heard) {
             writer_abandon_tracer(process.writer);
         }
         if (!process.traces || !heard) {
-            stop_soon_locked();
+            stop_soon_locked(rc == EDEADLK);
         }
+    }
+    if (rc == 0) {
         pthread_mutex_unlock(&process.lock);
     }
 }
@@ -131,8 +135,11 @@ static void end_at_exit(void)
  * its first call that we heard of, is still there. */
 static void end_traced_at_exit(void)
 {
-    if (lock_soon()) {
-        stop_soon_locked();
+    int rc = lock_soon();
+    if (rc == 0 || rc == EDEADLK) {
+        stop_soon_locked(rc == EDEADLK);
+    }
+    if (rc == 0) {
         pthread_mutex_unlock(&process.lock);
     }
 }

@@ -2,6 +2,7 @@
 /* Turns calls of the job's threads into rows of their rings. */
 #include "collector-lib/recorder.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "collector-lib/core/clock.h"
@@ -51,15 +52,17 @@ void recorder_after_fork(struct recorder *r)
     pthread_setspecific(r->thread_end, NULL);
 }
 
-/* Gives the thread a ring when it first records something. */
+/* Gives the thread a ring when it first records something. A scope changes no errno. */
 static struct ring *attach_ring(struct recorder *r)
 {
+    int saved = errno;
     struct ring *ring = rings_add(&r->rings);
     if (ring && pthread_setspecific(r->thread_end, ring) != 0) {
         atomic_store_explicit(&ring->abandoned, true, memory_order_release);
         ring = NULL;
     }
     this_ring = ring;
+    errno = saved;
     return ring;
 }
 
@@ -89,8 +92,10 @@ static uint32_t cached_name_id(struct recorder *r, struct ring *ring, const char
     }
     size_t len;
     const char *stored;
+    int saved = errno;
     uint64_t hash = names_hash(name, &len);
     uint32_t id = names_intern(&r->names, name, hash, len, &stored);
+    errno = saved;
     if (id && strcmp(stored, name) == 0) {
         *cached = (struct ring_cached_name){.given = name, .text = stored, .id = id};
     }

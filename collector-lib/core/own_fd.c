@@ -28,6 +28,10 @@ bool own_fd_take(struct own_fd *own, int fd)
         *own =
             (struct own_fd){.fd = move_up(fd), .device = st.st_dev, .inode = st.st_ino};
         errno = saved;
+    } else if (fd >= 0) {
+        saved = errno;
+        close(fd);
+        errno = saved;
     }
     return own->fd >= 0;
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,33 +14,12 @@
 #include "collector-lib/core/active_told.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/core/log_path.h"
 #include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
 
 #define NAMES_EVERY_NS 1000000000ll
 #define IDS_TRIED      32
-
-/* mkdir -p; errno of the component that failed. */
-static int make_path(const char *path)
-{
-    char *copy = strdup(path);
-    if (!copy) {
-        return -1;
-    }
-    int rc = 0;
-    for (char *slash = copy + 1; rc == 0 && (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        rc = mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
-        *slash = '/';
-    }
-    if (rc == 0 && mkdir(copy, 0777) < 0 && errno != EEXIST) {
-        rc = -1;
-    }
-    int saved = errno;
-    free(copy);
-    errno = saved;
-    return rc;
-}
 
 bool session_dir_has(const struct session_dir *dir, enum channel channel)
 {
@@ -115,6 +93,21 @@ static int publish_directory(struct session_dir *dir, int root, const char *stag
     }
 }
 
+/* What became no session. Keeps errno. */
+static void remove_staging(const struct session_dir *dir, int root, const char *staging)
+{
+    int saved = errno;
+    for (int c = 0; own_fd_is_ours(&dir->own) && c < CHANNEL_COUNT; c++) {
+        char active[LAYOUT_PATH_MAX];
+        layout_active(active, channel_name((enum channel)c), false);
+        unlinkat(dir->own.fd, active, 0);
+        unlinkat(dir->own.fd, LAYOUT_LOCK, 0);
+        unlinkat(dir->own.fd, LAYOUT_MANIFEST, 0);
+    }
+    unlinkat(root, staging, AT_REMOVEDIR);
+    errno = saved;
+}
+
 /* The name of the directory that is being filled tells nobody the id that it will have.
  */
 static int make_directory(struct session_dir *dir, int root)
@@ -129,10 +122,12 @@ static int make_directory(struct session_dir *dir, int root)
         return -1;
     }
     int fd = openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (!own_fd_take(&dir->own, fd) || fill_directory(dir) < 0) {
+    if (!own_fd_take(&dir->own, fd) || fill_directory(dir) < 0 ||
+        publish_directory(dir, root, staging) < 0) {
+        remove_staging(dir, root, staging);
         return -1;
     }
-    return publish_directory(dir, root, staging);
+    return 0;
 }
 
 void session_dir_init(struct session_dir *dir)
@@ -175,7 +170,7 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     session_dir_init(dir);
     dir->sync_failure_said = false;
     dir->opened_ns = dir->names_checked_ns = clock_mono_ns();
-    if (make_path(log_path) < 0) {
+    if (log_path_make(log_path) < 0) {
         return GPUFL_ERR_IO;
     }
     int root = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -232,6 +227,10 @@ static bool session_dir_cut(struct session_dir *dir, enum channel channel)
         return true;
     }
     active_told_write(&dir->lock, dir->file, channel); /* it may have fewer from now on */
+    if (!own_fd_is_ours(&file->own)) {
+        errno = EBADF;
+        return false;
+    }
     if (ftruncate(file->own.fd, (off_t)file->size_bytes) < 0) {
         return false;
     }
@@ -321,6 +320,16 @@ static bool may_write(struct session_dir *dir, const struct channel_file *file)
     return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own);
 }
 
+/* The job may put a file of its own there at any moment. */
+static ssize_t write_own(const struct own_fd *own, const char *bytes, size_t len)
+{
+    if (!own_fd_is_ours(own)) {
+        errno = EBADF;
+        return -1;
+    }
+    return write(own->fd, bytes, len);
+}
+
 bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel,
                              size_t len)
 {
@@ -345,7 +354,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
     }
     session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
-        ssize_t n = write(file->own.fd, lines + done, len - done);
+        ssize_t n = write_own(&file->own, lines + done, len - done);
         if (n == 0 || (n < 0 && errno != EINTR)) {
             return keep_whole_lines(dir, channel, lines, done);
         }

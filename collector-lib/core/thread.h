@@ -5,8 +5,12 @@
 
 #include <pthread.h>
 
+/** Of all threads of the collector. */
+#define THREAD_NAMES "gpufl-"
+
 /** Starts \p run(\p arg) with all signals blocked, since they are meant for the job. \p
- * name, at most 15 bytes, is what top -H shows. \return 0 or an errno. */
+ * name, THREAD_NAMES and more, at most 15 bytes, is what top -H shows. \return 0 or an
+ * errno. */
 int thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *arg);
 
 /** Initialises a condition that uses the monotonic clock, so that a step of the wall

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracing module for NVIDIA, libgpufl-cupti.so: what it offers to the collector. */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static struct {
     CUpti_SubscriberHandle subscriber;
 } module;
 
+/* In the midst of a call of the job, whose errno it leaves alone. */
 static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
                                  CUpti_CallbackId id, const void *data)
 {
@@ -25,11 +27,13 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
     if (!atomic_load_explicit(&module.on, memory_order_acquire)) {
         return;
     }
+    int saved = errno;
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
         calls_on(id, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         pc_sampling_resource(id, data);
     }
+    errno = saved;
 }
 
 static bool subscribe(char *why, size_t size)

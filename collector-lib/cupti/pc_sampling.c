@@ -216,7 +216,8 @@ void pc_sampling_start(const struct tracer_config *config,
         note_why("libcupti has no PC sampling (CUDA 12 or later is needed)");
     } else {
         thread_condition_init(&pc.wake);
-        pc.on = thread_start(&pc.thread, "gpufl-samples", fetch_until_stopped, NULL) == 0;
+        pc.on = thread_start(&pc.thread, THREAD_NAMES "samples", fetch_until_stopped,
+                             NULL) == 0;
     }
     if (pc.on) {
         enable_callbacks(subscriber);

@@ -117,7 +117,7 @@ struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
     pthread_mutex_init(&t->lock, NULL);
     thread_condition_init(&t->wake);
     thread_condition_init(&t->answered);
-    if (thread_start(&t->thread, "gpufl-gpu", serve_samples, t) != 0) {
+    if (thread_start(&t->thread, THREAD_NAMES "gpu", serve_samples, t) != 0) {
         thread_free(t);
         return NULL;
     }

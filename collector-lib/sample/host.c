@@ -4,28 +4,34 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "collector-lib/sample/sysfs.h"
 
+/* It stays open: a job that closes what it did not open, and opens its own, would have
+ * that read and closed by us. */
+static void open_stat(struct own_fd *stat)
+{
+    if (!own_fd_is_ours(stat)) {
+        own_fd_take(stat, open("/proc/stat", O_RDONLY | O_CLOEXEC));
+    }
+}
+
 /* First line of /proc/stat (proc(5)): user nice system idle iowait irq softirq steal, in
  * ticks of all cores together. */
-static int read_cpu(uint64_t *busy, uint64_t *total)
+static int read_cpu(struct own_fd *stat, uint64_t *busy, uint64_t *total)
 {
     char text[512];
-    int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
+    open_stat(stat);
+    ssize_t n = pread(stat->fd, text, sizeof text - 1, 0);
     if (n <= 0) {
         return -1;
     }
@@ -46,39 +52,52 @@ static int read_cpu(uint64_t *busy, uint64_t *total)
     return 0;
 }
 
-/* Reads the address from the interfaces; no socket is connected. */
+static bool is_up(int fd, const struct ifreq *interface)
+{
+    struct ifreq asked = *interface;
+    return ioctl(fd, SIOCGIFFLAGS, &asked) == 0 && asked.ifr_flags & IFF_UP &&
+           !(asked.ifr_flags & IFF_LOOPBACK);
+}
+
+/* Not by getifaddrs(3), in which glibc ends the process if the job closes its socket
+ * meanwhile. No socket is connected. */
 static void find_address(char *out, size_t size)
 {
-    struct ifaddrs *list = NULL;
+    struct ifreq interface[64];
+    struct ifconf list = {.ifc_len = sizeof interface, .ifc_req = interface};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     out[0] = '\0';
-    if (getifaddrs(&list) < 0) {
+    if (fd < 0) {
         return;
     }
-    for (struct ifaddrs *i = list; i && !out[0]; i = i->ifa_next) {
-        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) &&
-            !(i->ifa_flags & IFF_LOOPBACK)) {
+    int count =
+        ioctl(fd, SIOCGIFCONF, &list) == 0 ? list.ifc_len / (int)sizeof interface[0] : 0;
+    for (int i = 0; i < count && !out[0]; i++) {
+        if (interface[i].ifr_addr.sa_family == AF_INET && is_up(fd, &interface[i])) {
             struct sockaddr_in in;
-            memcpy(&in, i->ifa_addr, sizeof in);
+            memcpy(&in, &interface[i].ifr_addr, sizeof in);
             inet_ntop(AF_INET, &in.sin_addr, out, (socklen_t)size);
         }
     }
-    freeifaddrs(list);
+    close(fd);
 }
 
 void host_open(struct host *host)
 {
     memset(host, 0, sizeof *host);
+    host->stat = (struct own_fd)OWN_FD_NONE;
     if (gethostname(host->hostname, sizeof host->hostname - 1) < 0) {
         host->hostname[0] = '\0';
     }
     find_address(host->ip_addr, sizeof host->ip_addr);
     cgroup_open(&host->cgroup, "/proc", sysfs_root());
-    read_cpu(&host->busy, &host->total);
+    read_cpu(&host->stat, &host->busy, &host->total);
 }
 
 void host_close(struct host *host)
 {
     cgroup_close(&host->cgroup);
+    own_fd_close(&host->stat);
 }
 
 struct host_sample host_read(struct host *host, int64_t mono_ns)
@@ -86,7 +105,7 @@ struct host_sample host_read(struct host *host, int64_t mono_ns)
     struct host_sample sample = {.cgroup = cgroup_read(&host->cgroup, mono_ns)};
     uint64_t busy;
     uint64_t total;
-    if (read_cpu(&busy, &total) == 0) {
+    if (read_cpu(&host->stat, &busy, &total) == 0) {
         if (total > host->total && busy >= host->busy) {
             sample.cpu_pct_x100 =
                 (int)((busy - host->busy) * 10000 / (total - host->total));

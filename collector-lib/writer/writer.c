@@ -14,6 +14,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/job_threads.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/thread.h"
 #include "collector-lib/writer/file_names.h"
@@ -23,6 +24,8 @@
 
 #define NS_PER_MS      1000000
 #define LAST_WRITES_MS 1000
+#define JOB_EVERY_NS   1000000000ll
+#define FLUSH_ROUND_NS 500000
 
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
@@ -55,10 +58,23 @@ static uint64_t flush_asked(struct writer *w)
 
 static void tell_flushed(struct writer *w, uint64_t asked)
 {
-    pthread_mutex_lock(&w->lock);
-    w->flush_done = asked;
-    pthread_cond_broadcast(&w->flushed);
-    pthread_mutex_unlock(&w->lock);
+    atomic_store_explicit(&w->flush_done, asked, memory_order_release);
+}
+
+/* Not by a condition: a thread that waits for one may be interrupted by a signal whose
+ * handler calls exit(), and whoever tells it then waits for that thread.
+ * \return false if it is not done by then; 0 = without a limit. */
+static bool wait_flushed(struct writer *w, uint64_t asked, int64_t by_ns)
+{
+    const struct timespec round = {.tv_nsec = FLUSH_ROUND_NS};
+    /* Pairs with the release of tell_flushed: what was recorded is in the files. */
+    while (atomic_load_explicit(&w->flush_done, memory_order_acquire) < asked) {
+        if (by_ns && clock_mono_ns() >= by_ns) {
+            return false;
+        }
+        nanosleep(&round, NULL);
+    }
+    return true;
 }
 
 /* Rotates old files and checks the disk before anything is written. */
@@ -74,10 +90,42 @@ static void keep_house(struct writer *w, bool flushed)
     writer_append_replaced(w);
 }
 
+/* Of a process whose last thread of its own ends, this one would hold up the end. */
+static bool job_is_over(struct writer *w)
+{
+    int64_t now_ns = clock_mono_ns();
+    if (now_ns - w->job_checked_ns < JOB_EVERY_NS) {
+        return false;
+    }
+    w->job_checked_ns = now_ns;
+    return job_threads_are_gone();
+}
+
+/* \return false if this thread has it: it calls exit() in a handler of a signal that has
+ * interrupted writer_flush. */
+static bool lock_writer(struct writer *w)
+{
+    return pthread_mutex_lock(&w->lock) == 0;
+}
+
+static void ask_to_stop(struct writer *w)
+{
+    bool locked = lock_writer(w);
+    if (!w->stopping) {
+        w->stopping = true;
+        w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
+    }
+    pthread_cond_signal(&w->wake);
+    if (locked) {
+        pthread_mutex_unlock(&w->lock);
+    }
+}
+
 static void *write_until_stopped(void *arg)
 {
     struct writer *w = arg;
-    w->summary.begin_ns = clock_mono_ns();
+    bool over;
+    w->summary.begin_ns = w->job_checked_ns = clock_mono_ns();
     writer_lines_open(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
@@ -88,10 +136,17 @@ static void *write_until_stopped(void *arg)
         writer_lines_trace(w);
         writer_lines_sample(w);
         tell_flushed(w, asked);
-    } while (sleep_to_next(w));
+        over = job_is_over(w);
+    } while (!over && sleep_to_next(w));
+    if (over) {
+        ask_to_stop(w);
+    }
     writer_lines_close(w);
     session_dir_restore_names(w->dir, INT64_MAX); /* now, for the last time */
     tell_flushed(w, UINT64_MAX);
+    if (over) {
+        exit(EXIT_SUCCESS); /* as the C library does when the last thread ends */
+    }
     return NULL;
 }
 
@@ -112,6 +167,7 @@ static void writer_free(struct writer *w)
                     "session %s has ended without the GPU driver, which has not "
                     "returned for %d ms: its thread is left behind",
                     w->dir->id, WRITER_STOP_MS);
+        job_threads_watch();
     }
     close_directory(w->dir);
     text_fini(&w->text);
@@ -123,7 +179,6 @@ static void writer_free(struct writer *w)
     ring_rows_fini(&w->rows);
     open_scopes_fini(&w->open);
     summary_fini(&w->summary);
-    pthread_cond_destroy(&w->flushed);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -164,10 +219,9 @@ gpufl_status writer_start(const struct settings *settings,
     w->tracing.log.details_per_launch = settings->details_per_launch;
     tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel, &w->devices,
                  settings->source_collection);
-    pthread_mutex_init(&w->lock, NULL);
+    w->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     thread_condition_init(&w->wake);
-    thread_condition_init(&w->flushed);
-    int rc = thread_start(&w->thread, "gpufl-writer", write_until_stopped, w);
+    int rc = thread_start(&w->thread, THREAD_NAMES "writer", write_until_stopped, w);
     if (rc != 0) {
         writer_free(w);
         errno = rc;
@@ -196,29 +250,11 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
     return text.data;
 }
 
-static void ask_to_stop(struct writer *w)
-{
-    pthread_mutex_lock(&w->lock);
-    if (!w->stopping) {
-        w->stopping = true;
-        w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
-    }
-    pthread_cond_signal(&w->wake);
-    pthread_mutex_unlock(&w->lock);
-}
-
 bool writer_end(struct writer *w)
 {
     ask_to_stop(w);
-    int64_t by_ns = w->stop_by_ns + (int64_t)LAST_WRITES_MS * NS_PER_MS;
-    struct timespec at = {.tv_sec = by_ns / 1000000000, .tv_nsec = by_ns % 1000000000};
-    int rc = 0;
-    pthread_mutex_lock(&w->lock);
-    while (w->flush_done != UINT64_MAX && rc == 0) {
-        rc = pthread_cond_timedwait(&w->flushed, &w->lock, &at);
-    }
-    bool ended = w->flush_done == UINT64_MAX;
-    pthread_mutex_unlock(&w->lock);
+    bool ended =
+        wait_flushed(w, UINT64_MAX, w->stop_by_ns + (int64_t)LAST_WRITES_MS * NS_PER_MS);
     if (!ended) {
         library_log(GPUFL_LOG_ERROR,
                     "session %s has no end: the disk or the GPU's library has not "
@@ -250,10 +286,8 @@ void writer_flush(struct writer *w)
     pthread_mutex_lock(&w->lock);
     uint64_t mine = ++w->flush_asked;
     pthread_cond_signal(&w->wake);
-    while (w->flush_done < mine) {
-        pthread_cond_wait(&w->flushed, &w->lock);
-    }
     pthread_mutex_unlock(&w->lock);
+    wait_flushed(w, mine, 0);
 }
 
 void writer_stats(struct writer *w, struct gpufl_stats *stats)

@@ -52,13 +52,12 @@ struct writer {
     uint16_t generation;
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards stopping, flush_asked, flush_done */
+    pthread_mutex_t lock; /* guards stopping and flush_asked */
     pthread_cond_t wake;
-    pthread_cond_t flushed;
     bool stopping;
     int64_t stop_by_ns; /* once it is stopping: the GPU's driver has until then */
     uint64_t flush_asked;
-    uint64_t flush_done;
+    _Atomic uint64_t flush_done;
     /* Read by writer_stats from other threads. */
     _Atomic uint64_t pairs;
     _Atomic uint64_t samples;
@@ -92,6 +91,7 @@ struct writer {
         rows_before_trace;     /* of each ring, until what was fetched may be delivered */
     struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
+    int64_t job_checked_ns; /* whether threads of the job are left */
     struct summary summary;
     struct spool spool;
     int64_t open_phases; /* these, and open scopes, keep the sampler on */

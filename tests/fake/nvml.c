@@ -9,6 +9,8 @@
  * FAKE_NVML_XID=n       device 1 tells of this error once
  * FAKE_NVML_HANG=name   Init, Sample, Late (the 5th sample) or Pcie does not return
  * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long, below 1,000
+ * FAKE_NVML_LIE=name    count: of devices and processes; text: names without an end, of
+ * bytes that are no text; numbers: the largest; nothing: nothing is told
  * FAKE_NVML_SLOW=path   it takes 200 ms to load; path.begun, then path.done say how far
  */
 #include <stdio.h>
@@ -71,6 +73,12 @@ static int fails(const char *name)
     return wanted && strstr(wanted, name) ? NOT_SUPPORTED : SUCCESS;
 }
 
+static int lies(const char *about)
+{
+    const char *wanted = getenv("FAKE_NVML_LIE");
+    return wanted && strcmp(wanted, about) == 0;
+}
+
 static unsigned at(const void *handle)
 {
     return (unsigned)((const int *)handle - device);
@@ -131,20 +139,31 @@ int nvmlShutdown(void)
 EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = devices();
+    *count = lies("count") ? 4000000000u : devices();
     return fails("Count");
 }
 
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 {
-    *handle = &device[index];
+    if (!lies("nothing")) {
+        *handle = &device[index % (DEVICES + PARTS)];
+    }
     return SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetName(void *handle, char *name, unsigned size);
 int nvmlDeviceGetName(void *handle, char *name, unsigned size)
 {
+    if (lies("text")) {
+        memset(name, '"', size);
+        memset(name + size / 2, 0xff, size - size / 2);
+        name[1] = '\n';
+        return SUCCESS;
+    }
+    if (lies("nothing")) {
+        return SUCCESS;
+    }
     snprintf(name, size, "Fake H200 %u", at(handle));
     return fails("Name");
 }
@@ -152,6 +171,15 @@ int nvmlDeviceGetName(void *handle, char *name, unsigned size)
 EXPORT int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
 {
+    if (lies("text")) {
+        memset(uuid, '"', size);
+        memset(uuid + size / 2, 0xff, size - size / 2);
+        uuid[1] = '\n';
+        return SUCCESS;
+    }
+    if (lies("nothing")) {
+        return SUCCESS;
+    }
     const char *told = getenv("FAKE_NVML_UUIDS");
     for (unsigned i = 0; told && i < at(handle); i++) {
         told = strchr(told, ',');
@@ -185,7 +213,7 @@ int nvmlDeviceGetCudaComputeCapability(void *handle, int *major, int *minor)
 EXPORT int nvmlDeviceGetNumGpuCores(void *handle, unsigned *cores);
 int nvmlDeviceGetNumGpuCores(void *handle, unsigned *cores)
 {
-    *cores = 16896;
+    *cores = lies("numbers") ? ~0u : 16896;
     return at(handle) < DEVICES ? fails("Cores") : NOT_SUPPORTED;
 }
 
@@ -205,6 +233,10 @@ int nvmlDeviceGetAttributes_v2(void *handle, struct attributes *out)
 EXPORT int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory);
 int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory)
 {
+    if (lies("numbers")) {
+        memset(memory, 0xff, sizeof *memory);
+        return SUCCESS;
+    }
     memory->total = 143771ull << 20;
     memory->used = (1024ull + at(handle)) << 20;
     memory->free = memory->total - memory->used;
@@ -217,7 +249,7 @@ int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used)
     static int calls;
     hang(++calls > 10 ? "Late" : "Sample");
     take_ms();
-    used->gpu = 87 + at(handle);
+    used->gpu = lies("numbers") ? ~0u : 87 + at(handle);
     used->memory = 41;
     return fails("Utilization");
 }
@@ -226,7 +258,7 @@ EXPORT int nvmlDeviceGetTemperature(void *handle, int sensor, unsigned *value);
 int nvmlDeviceGetTemperature(void *handle, int sensor, unsigned *value)
 {
     (void)handle;
-    *value = sensor == 0 ? 61 : 0;
+    *value = lies("numbers") ? ~0u : sensor == 0 ? 61 : 0;
     return fails("Temperature");
 }
 
@@ -234,7 +266,7 @@ EXPORT int nvmlDeviceGetPowerUsage(void *handle, unsigned *value);
 int nvmlDeviceGetPowerUsage(void *handle, unsigned *value)
 {
     (void)handle;
-    *value = 512340;
+    *value = lies("numbers") ? ~0u : 512340;
     return fails("Power");
 }
 
@@ -242,7 +274,7 @@ EXPORT int nvmlDeviceGetClockInfo(void *handle, int type, unsigned *value);
 int nvmlDeviceGetClockInfo(void *handle, int type, unsigned *value)
 {
     (void)handle;
-    *value = type == 2 ? 3201 : 1980;
+    *value = lies("numbers") ? ~0u : type == 2 ? 3201 : 1980;
     return fails("Clock");
 }
 
@@ -257,7 +289,7 @@ EXPORT int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long 
 int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj)
 {
     (void)handle;
-    *mj = 912345678;
+    *mj = lies("numbers") ? ~0ull : 912345678;
     return fails("Energy");
 }
 
@@ -313,7 +345,9 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count,
 {
     process[0] = (struct process){.pid = 1, .used_bytes = 5ull << 30};
     process[1] = (struct process){.pid = (unsigned)getpid(), .used_bytes = 300ull << 20};
-    *count = at(handle) == 0 ? 2 : 1; /* the job is on the first one alone */
+    *count = lies("count")     ? 4000000000u
+             : at(handle) == 0 ? 2
+                               : 1; /* the job is on the first alone */
     return fails("Processes");
 }
 
@@ -326,7 +360,7 @@ int nvmlDeviceGetProcessUtilization(void *handle, struct process_use *use,
     use[0] = (struct process_use){.pid = own, .timestamp_us = since + 1, .sm = 20};
     use[1] = (struct process_use){.pid = 1, .timestamp_us = since + 3, .sm = 90};
     use[2] = (struct process_use){.pid = own, .timestamp_us = since + 2, .sm = 55};
-    *count = 3;
+    *count = lies("count") ? 4000000000u : 3;
     return at(handle) == 0 ? fails("Utilization") : NOT_FOUND;
 }
 
@@ -341,7 +375,7 @@ EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *count);
 int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *count)
 {
     (void)handle;
-    *count = 7;
+    *count = lies("count") ? 4000000000u : 7;
     return SUCCESS;
 }
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests/hostile found, each by itself: the job's end and its errno are its own, whatever the host does."""
+import subprocess
+import sys
+import time
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+
+def _live(place, *words, folder="life", host=None, **env):
+    """What tests/hostile/life came to, and the seconds that it took."""
+    own = place.path / folder
+    own.mkdir()
+    preload = [lib.BUILD / "libgpufl.so", lib.BUILD / "tests/fake/hostile_host.so"]
+    if lib.SANITIZER:  # whose runtime comes first
+        name = {"address-undefined": "libasan.so", "thread": "libtsan.so"}[lib.BUILD.name]
+        preload.insert(0, subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip())
+    began = time.monotonic()
+    done = place.run("tests/hostile/life", own, place.logs, *words, env={
+        "LD_PRELOAD": " ".join(map(str, preload)), "LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"),
+        **({"HOSTILE_HOST": host} if host else {}), **env})
+    return done, time.monotonic() - began
+
+
+def _said(done):
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def _ended(place):
+    return [collector.records(session, "system")[-1]["type"] == "shutdown" for session in place.logs.iterdir()]
+
+
+def a_reader_of_stderr_that_is_gone_does_not_end_the_job(place):
+    done, _ = _live(place, "deaf", "init:0", "exit:5", host="open:13:0:1000000")
+    equal((done.returncode, _said(done)), (5, {"files": "1", "errno": "1"}), "it ends as it does alone")
+
+
+def a_full_pipe_as_stderr_holds_up_nothing(place):
+    done, took = _live(place, "full", "init:0", "ops:50", "nap:100000", "exit:5", host="write:28:4:1000000")
+    equal(done.returncode, 5, "it ends as it does alone")
+    check(took < 5 * lib.SLOW, f"{took:.1f} s")
+
+
+def a_process_ends_with_its_last_own_thread(place):
+    for env in ({}, {"FAKE_NVML_HANG": "Sample"}):
+        for words in (("init:0", "ops:5"), ("init:0", "ops:5", "shutdown")):
+            done, _ = _live(place, *words, "pthread_exit", folder=f"life-{len(list(place.path.iterdir()))}", **env)
+            equal(done.returncode, 0, f"{env} {words}: status")
+    equal(_ended(place), [True] * 4, "each session has an end")
+
+
+def exit_in_a_handler_ends_the_session(place):
+    for n in range(10):
+        done, took = _live(place, "init:0", "exit_handler:4", folder=f"life-{n}")
+        equal(done.returncode, 4, "status")
+        check(took < 3 * lib.SLOW, f"{took:.1f} s: it waits for nothing")
+    equal(_ended(place), [True] * 10, "each session has an end")
+
+
+def a_scope_without_memory_changes_no_errno(place):
+    if lib.SANITIZER:
+        lib.skip("memory is the sanitizer's")
+    own = place.path / "life"
+    own.mkdir()
+    for first in range(0, 40, 4):
+        done = place.run("tests/hostile/life", own, place.logs, "init:0", "threads:2:20", "exit:0", env={
+            "LD_PRELOAD": f"{lib.BUILD}/libgpufl.so {lib.BUILD}/tests/fake/no_memory.so",
+            "HOSTILE_HOST": f"malloc:12:{first}:1000000"})
+        for file in own.iterdir():
+            file.unlink()
+        equal((done.returncode, _said(done)["errno"]), (0, "1"), f"memory ends at the {first}th: {done.stderr}")
+
+
+def nothing_is_left_of_a_session_that_could_not_begin(place):
+    refused = 0
+    for call in ("open:28", "write:28", "rename:28", "lock:13"):
+        for first in range(9):
+            done, _ = _live(place, "init:0", "_exit:0", folder=f"{call[:4]}-{first}", host=f"{call}:{first}:1000000")
+            refused += "not recording" in done.stderr
+    check(refused >= 10, f"{refused} sessions were refused")
+    equal(sorted(f.name for f in place.logs.glob(".new-*")), [], "directories that are left")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded: a host that refuses or delays what libgpufl asks of it, and nobody else.
+ *
+ * HOSTILE_HOST=CALL:HOW:FIRST:COUNT,…  the calls FIRST to FIRST + COUNT - 1 of that name
+ *      fail with errno HOW (a number), take HOW ms (after a letter s), never return (h),
+ *      or write half of the bytes (p)
+ *
+ * CALL: open, write, pwrite, rename, unlink, truncate, sync, lock, stat, thread; malloc
+ * where FAKE_NO_MEMORY is defined. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum which {
+    OPEN,
+    WRITE,
+    PWRITE,
+    RENAME,
+    UNLINK,
+    TRUNCATE,
+    SYNC,
+    LOCK,
+    STAT,
+    THREAD,
+    MALLOC,
+    CALLS
+};
+static const char *const names[CALLS] = {"open",   "write",    "pwrite", "rename",
+                                         "unlink", "truncate", "sync",   "lock",
+                                         "stat",   "thread",   "malloc"};
+
+#define PLANS_MAX 16
+static struct {
+    uintptr_t from, to; /* the code of libgpufl */
+    struct {
+        enum which call;
+        char kind;
+        long how;
+        unsigned first, count;
+    } plan[PLANS_MAX];
+    int plans;
+    _Atomic unsigned done[CALLS];
+} host;
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    const char *name = strrchr(info->dlpi_name, '/');
+    if (!name || strcmp(name, "/libgpufl.so") != 0) {
+        return 0;
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && part->p_flags & PF_X) {
+            host.from = info->dlpi_addr + part->p_vaddr;
+            host.to = host.from + part->p_memsz;
+        }
+    }
+    return 1;
+}
+
+static void add_plan(const char *text)
+{
+    for (int c = 0; c < CALLS && host.plans < PLANS_MAX; c++) {
+        size_t len = strlen(names[c]);
+        if (strncmp(text, names[c], len) == 0 && text[len] == ':') {
+            text += len + 1;
+            char kind = *text >= 'a' ? *text++ : 'e';
+            host.plan[host.plans].call = (enum which)c;
+            host.plan[host.plans].kind = kind;
+            char *rest;
+            host.plan[host.plans].how = strtol(text, &rest, 10);
+            host.plan[host.plans].first = (unsigned)strtoul(rest + 1, &rest, 10);
+            host.plan[host.plans].count = (unsigned)strtoul(rest + 1, &rest, 10);
+            host.plans++;
+            return;
+        }
+    }
+}
+
+__attribute__((constructor)) static void read_plans(void)
+{
+    dl_iterate_phdr(look, NULL);
+    for (const char *at = getenv("HOSTILE_HOST"); at && *at; at = strchr(at, ',')) {
+        at += *at == ',';
+        add_plan(at);
+    }
+}
+
+static void wait_ms(long ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static __thread long late_ms; /* of the call that is under way */
+
+/* The kernel takes its time when it has looked at the descriptor, not before. */
+static long after(long result)
+{
+    int saved = errno;
+    if (late_ms) {
+        wait_ms(late_ms);
+        late_ms = 0;
+    }
+    errno = saved;
+    return result;
+}
+
+/* \return the kind of what happens to this call: 'e' = it has failed, 'p' = in part. */
+static char befall(enum which call, const void *caller)
+{
+    if ((uintptr_t)caller < host.from || (uintptr_t)caller >= host.to) {
+        return 0;
+    }
+    unsigned n = atomic_fetch_add(&host.done[call], 1);
+    for (int i = 0; i < host.plans; i++) {
+        if (host.plan[i].call != call || n < host.plan[i].first ||
+            n - host.plan[i].first >= host.plan[i].count) {
+            continue;
+        }
+        if (host.plan[i].kind == 'e') {
+            errno = (int)host.plan[i].how;
+        } else if (host.plan[i].kind == 's') {
+            late_ms = host.plan[i].how;
+        }
+        while (host.plan[i].kind == 'h') {
+            pause();
+        }
+        return host.plan[i].kind;
+    }
+    return 0;
+}
+
+#define CALLER  __builtin_return_address(0)
+#define REAL(f) ((__typeof__(&f))dlsym(RTLD_NEXT, #f))
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    char what = fd == 2 ? 0 : befall(WRITE, CALLER);
+    return what == 'e'
+               ? -1
+               : after(REAL(write)(fd, bytes, what == 'p' && size > 1 ? size / 2 : size));
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    return befall(PWRITE, CALLER) == 'e' ? -1 : after(REAL(pwrite)(fd, bytes, size, at));
+}
+
+static mode_t mode_of(int flags, va_list args)
+{
+    return flags & O_CREAT ? va_arg(args, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_of(flags, args);
+    va_end(args);
+    return befall(OPEN, CALLER) == 'e' ? -1 : (int)after(REAL(open)(path, flags, mode));
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = mode_of(flags, args);
+    va_end(args);
+    return befall(OPEN, CALLER) == 'e' ? -1
+                                       : (int)after(REAL(openat)(dir, path, flags, mode));
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    return befall(OPEN, CALLER) == 'e' ? NULL : REAL(fopen)(path, mode);
+}
+
+int mkdirat(int dir, const char *path, mode_t mode)
+{
+    return befall(OPEN, CALLER) == 'e' ? -1 : (int)after(REAL(mkdirat)(dir, path, mode));
+}
+
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
+{
+    return befall(RENAME, CALLER) == 'e'
+               ? -1
+               : (int)after(REAL(renameat2)(from, name, to, new_name, flags));
+}
+
+int renameat(int from, const char *name, int to, const char *new_name)
+{
+    return befall(RENAME, CALLER) == 'e'
+               ? -1
+               : (int)after(REAL(renameat)(from, name, to, new_name));
+}
+
+int unlinkat(int dir, const char *path, int flags)
+{
+    return befall(UNLINK, CALLER) == 'e' ? -1
+                                         : (int)after(REAL(unlinkat)(dir, path, flags));
+}
+
+int ftruncate(int fd, off_t size)
+{
+    return befall(TRUNCATE, CALLER) == 'e' ? -1 : (int)after(REAL(ftruncate)(fd, size));
+}
+
+int fdatasync(int fd)
+{
+    return befall(SYNC, CALLER) == 'e' ? -1 : (int)after(REAL(fdatasync)(fd));
+}
+
+int fsync(int fd)
+{
+    return befall(SYNC, CALLER) == 'e' ? -1 : (int)after(REAL(fsync)(fd));
+}
+
+int fstat(int fd, struct stat *st)
+{
+    return befall(STAT, CALLER) == 'e' ? -1 : (int)after(REAL(fstat)(fd, st));
+}
+
+/* With descriptors up to 2^31, more arguments than one would be foreign to it. */
+int fcntl(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    return befall(LOCK, CALLER) == 'e' ? -1
+                                       : (int)after(REAL(fcntl)(fd, command, argument));
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *arg)
+{
+    return befall(THREAD, CALLER) == 'e' ? errno
+                                         : REAL(pthread_create)(thread, attr, run, arg);
+}
+
+#ifdef FAKE_NO_MEMORY
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+    return befall(MALLOC, CALLER) == 'e' ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return befall(MALLOC, CALLER) == 'e' ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return befall(MALLOC, CALLER) == 'e' ? NULL : __libc_realloc(old, size);
+}
+#endif
