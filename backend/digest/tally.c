@@ -5,16 +5,25 @@
 #include <stdlib.h>
 
 #include "backend/digest/wrap.h"
+#include "base/sys.h"
 
 #define SLOTS_FIRST 64u
 #define TALLIES_MAX 100000u
 
-/* splitmix64's steps: https://prng.di.unimi.it/splitmix64.c */
-static uint64_t mix_bits(uint64_t x)
+/* The sender chooses the keys, but not this: with a hash that is known, a few MiB of rows
+ * that collide would take minutes. Vector multiply-shift (M. Thorup, "High Speed Hashing
+ * for Integers and Strings", https://arxiv.org/abs/1504.06804, section 3.5): the upper
+ * half of a sum of 32-bit words, each times a random number. */
+static uint32_t tally_hash(const struct tallies *t, const struct tally_key *key)
 {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    const uint64_t word[] = {(uint64_t)key->a, (uint64_t)key->b, (uint64_t)key->c,
+                             (uint64_t)key->kind};
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < sizeof word / sizeof *word; i++) {
+        sum += t->random[2 * i] * (uint32_t)word[i];
+        sum += t->random[2 * i + 1] * (word[i] >> 32);
+    }
+    return (uint32_t)(sum >> 32);
 }
 
 static bool is_same_tally(const struct tally_key *x, const struct tally_key *y)
@@ -25,10 +34,7 @@ static bool is_same_tally(const struct tally_key *x, const struct tally_key *y)
 /* Its slot, or the free one where it goes. */
 static struct tally *tally_slot(const struct tallies *t, const struct tally_key *key)
 {
-    uint64_t hash = mix_bits((uint64_t)key->a +
-                             mix_bits((uint64_t)key->b + mix_bits((uint64_t)key->c)) +
-                             (uint64_t)key->kind);
-    for (size_t i = (size_t)hash;; i++) {
+    for (size_t i = tally_hash(t, key);; i++) {
         struct tally *slot = &t->slot[i & (t->cap - 1)];
         if (slot->count == 0 || is_same_tally(&slot->key, key)) {
             return slot;
@@ -38,10 +44,14 @@ static struct tally *tally_slot(const struct tallies *t, const struct tally_key 
 
 static bool make_room(struct tallies *t)
 {
-    struct tallies more = {.cap = t->cap ? 2 * t->cap : SLOTS_FIRST, .used = t->used};
     if (t->used < t->cap / 2) {
         return true;
     }
+    struct tallies more = *t;
+    if (!t->cap) {
+        sys_real.random(more.random, sizeof more.random);
+    }
+    more.cap = t->cap ? 2 * t->cap : SLOTS_FIRST;
     more.slot = calloc(more.cap, sizeof *more.slot);
     if (!more.slot) {
         return false;

@@ -39,6 +39,7 @@ struct tallies {
     struct tally *slot; /**< count 0 = free */
     size_t cap;         /**< a power of two, or 0 */
     size_t used;
+    uint64_t random[8]; /**< of the hash: drawn with the first slots */
 };
 
 /** Counts one row; beyond 100,000 keys as the one with a, b, c = 0, "unknown".

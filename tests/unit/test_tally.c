@@ -52,11 +52,31 @@ static void a_sum_has_the_extremes_of_its_values(void **state)
     tally_fini(&tallies);
 }
 
+/* Else the sender of the keys would know which ones collide. */
+static void two_tables_place_the_same_keys_apart(void **state)
+{
+    (void)state;
+    struct tallies tallies[2] = {{0}, {0}};
+    unsigned apart = 0;
+    for (int64_t i = 0; i < 1000; i++) {
+        struct tally_key key = {.a = i, .b = -i, .kind = TALLY_SAMPLE};
+        assert_true(tally_add(&tallies[0], &key, i, 0));
+        assert_true(tally_add(&tallies[1], &key, i, 0));
+    }
+    for (size_t i = 0; i < tallies[0].cap; i++) {
+        apart += tallies[0].slot[i].key.a != tallies[1].slot[i].key.a;
+    }
+    assert_true(apart > 100);
+    tally_fini(&tallies[0]);
+    tally_fini(&tallies[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_kept_by_key_and_the_rest_is_unknown),
         cmocka_unit_test(a_sum_has_the_extremes_of_its_values),
+        cmocka_unit_test(two_tables_place_the_same_keys_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
