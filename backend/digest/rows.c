@@ -137,10 +137,12 @@ static bool take_columns(struct row_walk *c, struct rows *rows)
     return rows->columns > 0;
 }
 
+/* A cell takes two bytes of the line at least. Rows that leave out most of theirs would
+ * take hundreds of times the memory of the line. */
 static bool reach_row(struct rows *rows)
 {
     size_t need = (rows->count + 1) * rows->columns;
-    int64_t *cell = need <= ROWS_CELLS_MAX
+    int64_t *cell = need <= rows->cells_max
                         ? array_reach(rows->cell, need - 1, &rows->cap, sizeof *cell)
                         : NULL;
     rows->cell = cell ? cell : rows->cell;
@@ -201,6 +203,7 @@ bool rows_read(struct rows *rows, const char *line, size_t len)
     rows->base_ns = 0;
     rows->columns = 0;
     rows->count = 0;
+    rows->cells_max = len < ROWS_CELLS_MAX ? len : ROWS_CELLS_MAX;
     if (!take(&c, '{')) {
         return false;
     }

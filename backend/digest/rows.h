@@ -27,11 +27,12 @@ struct rows {
     size_t count;
     int64_t *cell; /**< count × columns, row by row */
     size_t cap;
+    size_t cells_max; /**< of this line */
 };
 
 /** Reads one line. Cells behind the last column are left out; fractions are cut, unsigned
  * numbers over INT64_MAX keep their bits. \return false when it is no such batch, has
- * more than 40 columns or too many cells, or without memory. */
+ * more than 40 columns or more cells than bytes, or without memory. */
 bool rows_read(struct rows *rows, const char *line, size_t len);
 
 /** \return the index of the column, -1 without one. */

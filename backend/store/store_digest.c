@@ -3,7 +3,10 @@
  * they came. */
 #include "backend/store/store_digest.h"
 
+#include <stdlib.h>
+
 #include "backend/store/store_statement.h"
+#include "backend/store/store_table.h"
 
 static bool insert_names(struct store *store, int64_t session, const struct digest *d)
 {
@@ -49,6 +52,11 @@ static bool insert_tables(struct store *store, int64_t session, const struct dig
 {
     for (size_t i = 0; i < d->tables; i++) {
         const struct digest_table *table = &d->table[i];
+        struct text blob;
+        char *made;
+        if (!store_table_encode(&table->packed, &made, &blob)) {
+            return false;
+        }
         sqlite3_stmt *s = statement_use(store, S_TABLE);
         sqlite3_bind_int64(s, 1, session);
         sqlite3_bind_int(s, 2, table->kind);
@@ -57,8 +65,10 @@ static bool insert_tables(struct store *store, int64_t session, const struct dig
         sqlite3_bind_int64(s, 5, table->last_ns);
         sqlite3_bind_int64(s, 6, (int64_t)table->rows);
         sqlite3_bind_int64(s, 7, (int64_t)table->metrics);
-        sqlite3_bind_blob64(s, 8, table->packed.data, table->packed.len, SQLITE_STATIC);
-        if (!statement_run(s)) {
+        sqlite3_bind_blob64(s, 8, blob.data, blob.len, SQLITE_STATIC);
+        bool stored = statement_run(s);
+        free(made);
+        if (!stored) {
             return false;
         }
     }

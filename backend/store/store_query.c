@@ -2,9 +2,11 @@
 /* Reads sums, tables, names and texts from the database. */
 #include "backend/store/store_query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/store/store_statement.h"
+#include "backend/store/store_table.h"
 
 static void bind_query(sqlite3_stmt *s, int64_t session,
                        const struct store_tally_query *query)
@@ -91,16 +93,21 @@ gpufl_status store_tables(struct store *store, const struct store_range *range,
     sqlite3_bind_int64(s, 3, range->from_ns);
     sqlite3_bind_int64(s, 4, range->to_ns);
     while (more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct digest_table table = {
-            .kind = range->kind,
-            .device = sqlite3_column_int64(s, 0),
-            .first_ns = sqlite3_column_int64(s, 1),
-            .last_ns = sqlite3_column_int64(s, 2),
-            .rows = (size_t)sqlite3_column_int64(s, 3),
-            .metrics = (uint64_t)sqlite3_column_int64(s, 4),
-            .packed = {.data = (char *)(uintptr_t)sqlite3_column_blob(s, 5),
-                       .len = (size_t)sqlite3_column_bytes(s, 5)}};
+        const struct text blob = {.data = (char *)(uintptr_t)sqlite3_column_blob(s, 5),
+                                  .len = (size_t)sqlite3_column_bytes(s, 5)};
+        char *made;
+        struct digest_table table = {.kind = range->kind,
+                                     .device = sqlite3_column_int64(s, 0),
+                                     .first_ns = sqlite3_column_int64(s, 1),
+                                     .last_ns = sqlite3_column_int64(s, 2),
+                                     .rows = (size_t)sqlite3_column_int64(s, 3),
+                                     .metrics = (uint64_t)sqlite3_column_int64(s, 4)};
+        if (!store_table_decode(&blob, table.rows, &made, &table.packed)) {
+            sqlite3_reset(s);
+            return GPUFL_ERR_NOMEM;
+        }
         more = visit(arg, &table);
+        free(made);
     }
     return statement_end(s, more ? rc : SQLITE_DONE);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl-backend: the registry's rules, its limits, the bodies of the existing clients."""
+import contextlib
 import gzip
 import http.client
 import json
@@ -262,6 +263,20 @@ def the_oldest_sessions_go_when_the_database_is_full(place):
     equal(sorted(_listed(backend)), kept, "after a restart")
 
 
+def a_live_session_goes_last_when_the_database_is_full(place):
+    """It is silent, as a job is that computes; others end meanwhile."""
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "3MiB")
+    live = "00000000-2222-4222-8222-222222222222"
+    equal(post(backend, _random_body(live, 0), session=live)[0], 200, "stored")
+    for n in range(12):
+        session = f"{n:08d}-1111-4111-8111-111111111111"
+        for k in range(4):
+            equal(post(backend, _random_body(session, k), session=session)[0], 200, "stored")
+        equal(post(backend, b"", "/api/v1/events/session-complete", session=session)[0], 200, "complete")
+    kept = _listed(backend)
+    check(live in kept and len(kept) <= 5, f"{kept}")
+
+
 def a_session_that_fills_the_database_waits(place):
     backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "1MiB")
     first = _random_body(SESSION, 0)
@@ -279,6 +294,25 @@ def a_session_that_fills_the_database_waits(place):
     for n in range(3):
         post(backend, line(n, other), session=other)
     equal(_listed(backend), [other], "by the oldest")
+
+
+def tables_take_no_more_room_than_the_lines_they_are_made_of(place):
+    """A cell of two bytes takes eight where another one in its column is wide; the lines compress well."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    golden = json.loads((lib.ROOT / "schema/golden/device_metric_batch.ndjson").read_text().splitlines()[0])
+    narrow = [[0] * len(golden["columns"])] * 2000
+    wide = [[0, 0] + [1 << 62] * (len(golden["columns"]) - 2)]
+    record = {**golden, "session_id": SESSION, "rows": wide + narrow}
+    text = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    body = gzip.compress(text * 100)
+    equal(post(backend, body, encoding="gzip")[0], 200, "stored")
+    with contextlib.closing(sqlite3.connect(place.path / "backend.db")) as db:
+        tables, = db.execute("SELECT sum(length(data)) FROM series").fetchone()
+    check(tables < 4 * len(body), f"{tables} bytes of {len(body)}")
+    metric = golden["columns"][2]
+    shown = json.loads(backend.get(f"/api/v1/sessions/{SESSION}/metrics?metric={metric}&points=10"))
+    check(any(1 << 61 < value for s in shown["series"] for point in s["points"] for value in point
+              if isinstance(value, (int, float))), f"they are shown: {shown}"[:300])
 
 
 def sessions_are_listed_page_by_page(place):

@@ -38,6 +38,24 @@ static void rows_are_numbers_by_column(void **state)
     rows_fini(&rows);
 }
 
+/* Hundreds of times the memory of the line, and of the database. */
+static void rows_that_leave_out_most_cells_are_refused(void **state)
+{
+    (void)state;
+    static const char begin[] = "{\"columns\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\","
+                                "\"h\",\"i\",\"j\",\"k\",\"l\"],\"rows\":[[]";
+    struct rows rows = {0};
+    char line[2048];
+    size_t len = (size_t)snprintf(line, sizeof line, "%s", begin);
+    assert_true(
+        read_rows(&rows, strcat(line, "]}"))); /* some are missing: that is fine */
+    while (len + 6 < sizeof line) {
+        len += (size_t)snprintf(line + len, sizeof line - len, ",[]");
+    }
+    assert_false(read_rows(&rows, strcat(line, "]}")));
+    rows_fini(&rows);
+}
+
 static void what_is_no_batch_is_refused(void **state)
 {
     (void)state;
@@ -146,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_numbers_by_column),
         cmocka_unit_test(what_is_no_batch_is_refused),
+        cmocka_unit_test(rows_that_leave_out_most_cells_are_refused),
         cmocka_unit_test(a_batch_of_too_many_cells_is_refused),
         cmocka_unit_test(a_number_is_cut_to_an_integer),
         cmocka_unit_test(a_row_has_a_time_and_defaults),
