@@ -108,7 +108,7 @@ static const struct flag flags[] = {
      .expected = "0, or 1MiB or more, such as 500MiB or 20GiB",
      .fallback = "0",
      .help = "delete the oldest sessions when the database is larger than SIZE, such as "
-             "20GiB; 0 sets no limit, otherwise at least 1MiB"},
+             "20GiB, live ones last; 0 sets no limit, otherwise at least 1MiB"},
 };
 
 static const struct flag_table table = {

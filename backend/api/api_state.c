@@ -11,8 +11,8 @@ static bool is_within(int64_t at_ms, int64_t now_ms, int64_t limit_ms)
 static bool is_live(const struct store_session *session, int64_t now_ms)
 {
     return !session->complete && !session->ended &&
-           (is_within(session->last_seen_ms, now_ms, API_LIVE_MS) ||
-            is_within(session->told_ms, now_ms, API_LIVE_MS));
+           (is_within(session->last_seen_ms, now_ms, STORE_LIVE_MS) ||
+            is_within(session->told_ms, now_ms, STORE_LIVE_MS));
 }
 
 const char *api_state(const struct store_session *session, int64_t now_ms)

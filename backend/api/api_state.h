@@ -6,11 +6,7 @@
 #include <stdint.h>
 
 #include "backend/store/store_sessions.h"
-#include "schema/protocol.h"
 
-/** A session is live for as long after its last lines, and after a sender told that its
- * writer lives. Of three times that a sender tells, two may be lost. */
-#define API_LIVE_MS (3 * PROTOCOL_ALIVE_AFTER_MS)
 /** One that is live and of which nothing came for so long is silent. */
 #define API_SILENT_MS 15000
 

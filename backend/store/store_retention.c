@@ -6,6 +6,7 @@
 
 #include "backend/store/store_health.h"
 #include "backend/store/store_statement.h"
+#include "backend/store/wall_clock.h"
 
 uint64_t store_bytes(struct store *store)
 {
@@ -16,13 +17,9 @@ uint64_t store_bytes(struct store *store)
     return bytes;
 }
 
-gpufl_status store_oldest(struct store *store, struct store_session *out,
-                          unsigned *sessions)
+static int read_oldest(sqlite3_stmt *s, struct store_session *out, unsigned *sessions)
 {
-    sqlite3_stmt *s = statement_use(store, S_OLDEST);
     int rc = sqlite3_step(s);
-    *sessions = 0;
-    *out = (struct store_session){0};
     if (rc == SQLITE_ROW) {
         out->id = sqlite3_column_int64(s, 0);
         snprintf(out->session, sizeof out->session, "%s",
@@ -31,6 +28,20 @@ gpufl_status store_oldest(struct store *store, struct store_session *out,
         *sessions = (unsigned)sqlite3_column_int64(s, 3);
     }
     sqlite3_reset(s);
+    return rc;
+}
+
+gpufl_status store_oldest(struct store *store, struct store_session *out,
+                          unsigned *sessions)
+{
+    sqlite3_stmt *s = statement_use(store, S_OLDEST);
+    *sessions = 0;
+    *out = (struct store_session){0};
+    sqlite3_bind_int64(s, 1, wall_clock_ms() - STORE_LIVE_MS);
+    int rc = read_oldest(s, out, sessions);
+    if (rc == SQLITE_DONE) {
+        rc = read_oldest(statement_use(store, S_OLDEST_LIVE), out, sessions);
+    }
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 

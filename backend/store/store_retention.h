@@ -10,8 +10,9 @@
 /** Bytes of the database that are in use. */
 uint64_t store_bytes(struct store *store);
 
-/** The session whose last line is the oldest: id, session and last_seen_ms of \p out.
- * \p sessions: how many there are; with 0 there is none. */
+/** The session that goes first: id, session and last_seen_ms of \p out. It is that whose
+ * last line is the oldest of those that are not live; of all, if each is. \p sessions:
+ * how many there are; with 0 there is none. */
 GPUFL_MUST gpufl_status store_oldest(struct store *store, struct store_session *out,
                                      unsigned *sessions);
 

@@ -128,8 +128,14 @@ static const char *const sql[S_COUNT] = {
     [S_REJECT] = "UPDATE session SET rejected = rejected + ?2 WHERE sid = ?1",
     [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
                    " FROM body WHERE session = ?1 ORDER BY channel, sequence",
+    /* ?1: one that is not complete and of which something was heard since then is live,
+     * and goes last. */
     [S_OLDEST] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
-                 " FROM session ORDER BY last_seen_ms, id LIMIT 1",
+                 " FROM session WHERE complete <> 0 OR (last_seen_ms < ?1 AND NOT EXISTS"
+                 " (SELECT 1 FROM alive WHERE alive.session = session.id AND"
+                 " told_ms >= ?1)) ORDER BY last_seen_ms, id LIMIT 1",
+    [S_OLDEST_LIVE] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
+                      " FROM session ORDER BY last_seen_ms, id LIMIT 1",
     [S_DELETE_BODIES] = "DELETE FROM body WHERE id IN (SELECT id FROM body"
                         " WHERE session = ?1 ORDER BY channel, sequence LIMIT ?2)",
     [S_DELETE_SERIES] = "DELETE FROM series WHERE session = ?1",

@@ -9,6 +9,11 @@
 
 #include "backend/store/store.h"
 #include "schema/layout.h"
+#include "schema/protocol.h"
+
+/** A session is live for as long after its last lines, and after a sender told that its
+ * writer lives. Of three times that a sender tells, two may be lost. */
+#define STORE_LIVE_MS (3 * PROTOCOL_ALIVE_AFTER_MS)
 
 /** What is known of a session's end; the numbers are stored in the database. */
 enum store_completeness {

@@ -31,6 +31,7 @@ enum statement {
     S_REJECT,
     S_DELIVERY,
     S_OLDEST,
+    S_OLDEST_LIVE,
     S_DELETE_BODIES,
     S_DELETE_SERIES,
     S_DELETE_TALLIES,
