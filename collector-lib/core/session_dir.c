@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -227,11 +228,9 @@ static bool session_dir_cut(struct session_dir *dir, enum channel channel)
         return true;
     }
     active_told_write(&dir->lock, dir->file, channel); /* it may have fewer from now on */
-    if (!own_fd_is_ours(&file->own)) {
-        errno = EBADF;
-        return false;
-    }
-    if (ftruncate(file->own.fd, (off_t)file->size_bytes) < 0) {
+    errno = EBADF;
+    if (!own_fd_is_ours(&file->own) ||
+        ftruncate(file->own.fd, (off_t)file->size_bytes) < 0) {
         return false;
     }
     file->torn_bytes = 0;

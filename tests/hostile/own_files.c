@@ -2,6 +2,7 @@
 /* Knows of each file how many lines it has: more, fewer or others are somebody else's. */
 #include "tests/hostile/own_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,9 @@ static int spread_at(unsigned n)
 void own_files_spread(void)
 {
     for (unsigned i = 0; i < SPREAD; i++) {
-        dup2(file[i % FILES].fd, spread_at(i));
+        /* dup2(2): a number that another thread is just getting */
+        while (dup2(file[i % FILES].fd, spread_at(i)) < 0 && errno == EBUSY) {
+        }
     }
     spread = true;
 }
