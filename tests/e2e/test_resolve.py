@@ -343,6 +343,45 @@ def a_rotated_file_that_is_damaged_is_passed(place):
                 equal(lines_of(writer) - _stored(sink), by_rotation[which], f"{n} {which}: what is missing")
 
 
+def _part_is_gone(logs, kind, sealed, squeeze, url, place):
+    """A session of which all was sent but a last file, if the first one was sealed; that one is compressed then, and
+    only part of it is left."""
+    writer = kind(logs, **({"compress": False} if kind is Shifting else {}))
+    for n in range(400):
+        writer.line("device", pad="%x" % (n * 7919 * 104729))
+    equal(lib.upload(place, url, directory=logs).returncode, 0, "sent")
+    if sealed:
+        writer.rotate("device")
+        writer.line("device")
+    writer.end()
+    plain = writer.dir / ("device.1.log" if sealed else "device.log")
+    data = plain.read_bytes()
+    (writer.dir / f"{plain.name}.gz").write_bytes(squeeze(data))
+    plain.unlink()
+    return writer
+
+
+def a_compressed_file_that_is_shorter_is_told_from_one_that_is_cut_off(place):
+    """Either is given up by the command that status prints, and what follows is sent."""
+    shorter, cut = "a file is shorter than what was sent from it", "compressed file is damaged or cut off"
+    ways = ((shorter, lambda data: gzip.compress(data[:data.index(b"\n", len(data) // 8) + 1])),
+            (cut, lambda data: gzip.compress(data)[:len(data) // 16]))
+    rows = [(kind, sealed, *way) for kind, sealed in ((Live, True), (Live, False), (Shifting, True)) for way in ways]
+    for n, (kind, sealed, why, squeeze) in enumerate(rows):
+        logs = _logs(place, n)
+        with Sink(declare=True) as sink:
+            writer = _part_is_gone(logs, kind, sealed, squeeze, sink.url, place)
+            done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+            equal((done.returncode, _completes(sink)), (1, 0), f"{n}: {done.stdout}")
+            check(why in done.stdout, f"{n}: {why}: {done.stdout}")
+            done = place.run("gpufl", *_command(place, logs))
+            check(done.returncode == 0 and why in done.stdout, f"{n}: {done.stdout} {done.stderr}")
+            done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+            equal((done.returncode, _completes(sink)), (0, 1), f"{n}: given up: {done.stdout}")
+            gone = {line for line in lines_of(writer) - _stored(sink) if b'"shutdown"' not in line}
+            equal(gone, set(), f"{n}: all but the end of a file that is gone was sent")
+
+
 def a_sealed_file_that_was_compressed_and_is_damaged_is_passed(place):
     for which in (1, 2, 3):
         logs = _logs(place, which)

@@ -128,6 +128,16 @@ static enum made read_problem_other(struct stream *st)
     return read_problem_hold(st, HELD_OTHER);
 }
 
+/* A person gave up the rest of a file that cannot be read on: it holds nothing any more.
+ * A plain one of the live layout goes on at its end. */
+static enum held_reason read_problem_short(const struct stream *st,
+                                           const struct tail_chunk *chunk)
+{
+    bool plain = !chunk->packed && st->session->layout == SESSION_LIVE;
+    bool given_up = st->ended_file == st->file && !plain;
+    return chunk->shorter && !given_up ? HELD_SHORTER : HELD_DAMAGED;
+}
+
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
@@ -146,7 +156,7 @@ enum made read_problem_judge(struct stream *st, gpufl_status status,
     } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
         return read_problem_other(st);
     } else if (status == GPUFL_ERR_FORMAT) {
-        return read_problem_hold(st, chunk->packed ? HELD_DAMAGED : HELD_SHORTER);
+        return read_problem_hold(st, read_problem_short(st, chunk));
     } else {
         stream_hold(st, HELD_UNREADABLE);
     }

@@ -91,16 +91,13 @@ static bool resolve_may_double(const struct resolving *r)
     return may;
 }
 
-/* The file is not there, or cannot be read. */
-static void resolve_live_file(struct resolving *r, gpufl_status status)
+/* The file is not there, or cannot be read on. */
+static void resolve_live_file(struct resolving *r, enum held_reason reason)
 {
     struct stream *st = r->stream;
     struct scan_files_of files = resolve_files(st);
-    bool gone = status == GPUFL_ERR_NOT_FOUND;
+    bool gone = reason == HELD_MISSING;
     uint32_t next = file_number_next(&files, r->to.file);
-    enum held_reason reason = gone                         ? HELD_MISSING
-                              : status == GPUFL_ERR_FORMAT ? HELD_DAMAGED
-                                                           : HELD_UNREADABLE;
     if (resolve_go_on_after(r, reason)) {
         r->reason = next && next < r->to.file ? HELD_LATE : reason;
         return;
@@ -153,12 +150,13 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
         resolve_go_on(r, HELD_OTHER, where->file + active, 0);
         return;
     }
+    enum held_reason reason = found->shorter ? HELD_SHORTER : HELD_DAMAGED;
     if (found->packed && found->sealed) {
-        resolve_live_file(r, GPUFL_ERR_FORMAT);
+        resolve_live_file(r, reason);
         return;
     }
     if (found->packed) {
-        resolve_end(r, HELD_DAMAGED);
+        resolve_end(r, reason);
         return;
     }
     where->offset = where->mark_at = 0;
@@ -166,7 +164,7 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
     if (tail_read(engine->config.sys, where, engine->raw, 1, &chunk) == GPUFL_OK) {
         resolve_go_on(r, HELD_SHORTER, where->file, chunk.size);
     } else {
-        resolve_live_file(r, GPUFL_ERR_IO);
+        resolve_live_file(r, HELD_UNREADABLE);
     }
 }
 
@@ -191,7 +189,8 @@ static void resolve_live(struct resolving *r)
     if (status == GPUFL_ERR_FORMAT) {
         resolve_other_file(r, &where, &chunk);
     } else if (status != GPUFL_OK) {
-        resolve_live_file(r, status);
+        resolve_live_file(r,
+                          status == GPUFL_ERR_NOT_FOUND ? HELD_MISSING : HELD_UNREADABLE);
     } else if (chunk.len == 0 && chunk.packed &&
                !stream_packed_is_whole(st, where.file, where.offset) &&
                !shutdown_is_last(st)) {
@@ -267,8 +266,9 @@ static void resolve_shifting(struct resolving *r)
         r->at_end = st->head && chunk.len == 0;
         return;
     }
-    enum held_reason reason =
-        status == GPUFL_ERR_FORMAT ? HELD_DAMAGED : HELD_ROTATED_UNREADABLE;
+    enum held_reason reason = status != GPUFL_ERR_FORMAT ? HELD_ROTATED_UNREADABLE
+                              : chunk.shorter            ? HELD_SHORTER
+                                                         : HELD_DAMAGED;
     status = shifting_skip(sys, &where, st->highest, &place);
     if (status == GPUFL_ERR_IO) {
         snprintf(r->out->why, sizeof r->out->why,

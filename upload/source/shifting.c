@@ -74,7 +74,8 @@ struct shifting_search {
     bool gz;
     uint32_t index;
     unsigned alike;   /**< files that could be it */
-    bool any_shorter; /**< a file with that head ends before the position */
+    bool any_shorter; /**< a file with that head ends before the position … */
+    bool any_damaged; /**< … or a compressed one is cut off, or damaged, before it */
     bool unreadable;  /**< one could not be opened … */
     bool unread;      /**< … or not be read, and may be it */
     bool later;       /**< … or was not read so far yet */
@@ -114,8 +115,8 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
             return true;
         }
     }
-    search->any_shorter = search->any_shorter || match == FILE_SHORTER ||
-                          (gz && match == FILE_UNREADABLE); /* cut off before it */
+    search->any_shorter = search->any_shorter || match == FILE_SHORTER;
+    search->any_damaged = search->any_damaged || (gz && match == FILE_UNREADABLE);
     search->unread = search->unread || (!gz && match == FILE_UNREADABLE);
     search->later = search->later || match == FILE_LATER;
     search->alike += match == FILE_MATCHES;
@@ -186,10 +187,12 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
         return search_end(w, &search, fd, gz, index);
     }
     search_take(&search, -1, false, 0);
-    return search.later                          ? GPUFL_BUSY
-           : search.unread                       ? GPUFL_ERR_IO
-           : search.any_shorter && !search.alike ? GPUFL_ERR_FORMAT
-                                                 : GPUFL_ERR_NOT_FOUND;
+    bool part_is_gone = (search.any_shorter || search.any_damaged) && !search.alike;
+    *gz = search.any_damaged;
+    return search.later    ? GPUFL_BUSY
+           : search.unread ? GPUFL_ERR_IO
+           : part_is_gone  ? GPUFL_ERR_FORMAT
+                           : GPUFL_ERR_NOT_FOUND;
 }
 
 /* The file at \p index, whichever it is. */
@@ -292,7 +295,7 @@ static gpufl_status unreadable_at(const struct sys *sys, const struct tail_where
         *at = it ? i : *at;
     }
     search_take(&search, -1, false, 0);
-    if (search.later || search.alike || search.any_shorter) {
+    if (search.later || search.alike || search.any_shorter || search.any_damaged) {
         return search.later ? GPUFL_BUSY : GPUFL_ERR_IO;
     }
     return any ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
@@ -306,6 +309,7 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     struct tail_where by_head = *w;
     by_head.known = NULL;
     by_head.mark = (struct record_mark){0};
+    by_head.offset = by_head.mark_at = 0;
     uint32_t at = highest + 1;
     gpufl_status status = GPUFL_ERR_FORMAT;
     bool gz;

@@ -38,8 +38,9 @@ uint64_t shifting_head(const char *data, size_t len);
 /** Opens the file whose head is \p where->head, at \p where->index or beyond. Of several
  * it is the one with \p where->mark; while nothing was read of it, \p where->known.
  *  \return GPUFL_OK with *fd and *index; GPUFL_ERR_NOT_FOUND when there is none, or no
- * telling which of several it is; GPUFL_ERR_FORMAT when it is shorter than the position;
- * GPUFL_ERR_IO; GPUFL_BUSY when where->cache is, and nothing is known yet. */
+ * telling which of several it is; GPUFL_ERR_FORMAT when it is shorter than the position,
+ * or, *gz, a compressed one that is cut off or damaged before it; GPUFL_ERR_IO;
+ * GPUFL_BUSY when where->cache is, and nothing is known yet. */
 GPUFL_MUST gpufl_status shifting_open(const struct sys *sys,
                                       const struct tail_where *where, int *fd, bool *gz,
                                       uint32_t *index);

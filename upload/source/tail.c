@@ -161,10 +161,13 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
     if (match == FILE_MATCHES || (at_begin && match == FILE_SHORTER)) {
         return GPUFL_OK;
     }
+    bool damaged = match == FILE_UNREADABLE && out->packed && w->mark.bytes && w->cache &&
+                   !w->cache->failed;
     out->other = match == FILE_DIFFERS;
-    return match == FILE_LATER        ? GPUFL_BUSY
-           : match == FILE_UNREADABLE ? GPUFL_ERR_IO
-                                      : GPUFL_ERR_FORMAT;
+    out->shorter = match == FILE_SHORTER;
+    return match == FILE_LATER                    ? GPUFL_BUSY
+           : match == FILE_UNREADABLE && !damaged ? GPUFL_ERR_IO
+                                                  : GPUFL_ERR_FORMAT;
 }
 
 static enum file_match match_plain(const struct sys *sys, const struct tail_where *w,
@@ -212,6 +215,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
     enum file_match match = match_plain(sys, w, fd);
     if (match != FILE_MATCHES) {
         out->other = match == FILE_DIFFERS;
+        out->shorter = match == FILE_SHORTER;
         return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
     }
     out->len = (size_t)n;
@@ -259,6 +263,8 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
     bool gz;
     gpufl_status status = shifting_open(sys, w, &fd, &gz, &out->index);
     if (status != GPUFL_OK) {
+        out->packed = status == GPUFL_ERR_FORMAT && gz;
+        out->shorter = status == GPUFL_ERR_FORMAT && !gz;
         return status;
     }
     status = gz ? read_gzip(w, fd, buf, cap, out) : read_plain(sys, w, fd, buf, cap, out);

@@ -26,7 +26,8 @@ struct tail_chunk {
                     after is there, though less was read than there is room for */
     bool packed; /**< the file is compressed; live: the active one, by another tool */
     int64_t unchanged_since; /**< at offset 0, see struct sys */
-    bool other;              /**< with GPUFL_ERR_FORMAT: another file has its name now */
+    bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now … */
+    bool shorter;   /**< … or it is sound, and ends before the position */
     bool elsewhere; /**< with GPUFL_ERR_IO: the directory is not where->directory */
     bool away;      /**< with GPUFL_ERR_NOT_FOUND: the directory is not there */
 };
