@@ -690,6 +690,10 @@ if pid == 0:
 os.read(fd, 100)
 print(flush=True)
 input()'"""
+# Of gzip: a header; two Huffman blocks that hold nothing, with tables of their own.
+GZ = ("import gzip, itertools, os, pathlib, time; head = bytes.fromhex(\"1f8b08000000000000ff\"); "
+      "empty = bytes.fromhex(\"04c0810800000000207feb43001c880000000000f2b73e\"); mine = pathlib.Path(\"{logs}\", \"" + MINE +
+      "\"); os.mkdir(mine)")
 TRIES = {
     "one line that ends the victim's session": OWN + "mkdir {id}; echo " + FORGED + " > {id}/sass.log; ready",
     "lines of the victim's session": OWN + "mkdir {id}; echo '{{\"type\":\"forged\",\"session_id\":\"{id}\"}}' > "
@@ -755,6 +759,17 @@ TRIES = {
                            "\"payload_bytes\":429496729600,\"payload_crc32\":1}}' > .gpufl-window.device.1.json; ready",
     "a gzip file of zeros": OWN + "mkdir " + MINE + "; cd " + MINE + "; head -c 200M /dev/zero | gzip -1 > "
                                   "device.1.log.gz; echo x > device.log; ready",
+    "a hundred compressed files that hold nothing, of which one is sought":
+        "exec python3 -c '" + GZ + "\n(mine / \"device.log\").write_text(\"x\\n\"); print(flush=True); time.sleep(2); "
+        "(mine / \"device.log\").unlink()\nfor n in range(1, 101): (mine / f\"device.{{n}}.log.gz\").write_bytes(head + empty * "
+        "3000)\nwhile 1: (mine / \"x\").touch(); (mine / \"x\").unlink(); time.sleep(.05)'",
+    "a compressed file of empty members, and what is no gzip behind one":
+        "exec python3 -c '" + GZ + "\n(mine / \"device.1.log.gz\").write_bytes(gzip.compress(b\"x\\n\") + os.urandom(9999)); "
+        "(mine / \"device.2.log.gz\").write_bytes(gzip.compress(b\"\") * 100000); print(flush=True); input()'",
+    "compressed files without end that grow":
+        "exec python3 -c '" + GZ + "\nfor d in range(5):\n os.mkdir(f\"{logs}/z{{d}}\")\n open(f\"{logs}/z{{d}}/device.1.log.gz\", "
+        "\"wb\").write(head)\nprint(flush=True)\nfor d in itertools.cycle(range(5)):\n with open(f\"{logs}/z{{d}}/device.1.log.gz\", "
+        "\"ab\") as f: f.write(empty * 20)\n time.sleep(.01)'",
     "a manifest with another's pid": OWN + "mkdir " + MINE + "; printf " + MANIFEST % (MINE, 1, "%s") + " " + BOOT +
                                      " > " + MINE + "/.gpufl-session.json; echo x > " + MINE + "/device.log; ready",
     "files and directories that nobody can read": OWN + "mkdir " + MINE + " a b; echo x > " + MINE + "/device.log; "

@@ -99,7 +99,8 @@ static gpufl_status gz_decode_at(struct gz_cache *cache, struct gz_decoder *d,
     if (cache->step_bytes && cache->spent >= STEPS_IN_TURN * cache->step_bytes) {
         return gz_busy(cache);
     }
-    status = gz_decode(cache, d, gz_read_limit(cap), buf, cap, &piece);
+    status = gz_decode(cache, d, cache->read_most ? cache->read_most : gz_read_limit(cap),
+                       buf, cap, &piece);
     cache->part = piece.part;
     *len = piece.len;
     return status;
@@ -209,6 +210,11 @@ bool gz_cache_spend(struct gz_cache *cache, uint64_t bytes)
     cache->spent += bytes;
     cache->left -= bytes < cache->left ? bytes : cache->left;
     return true;
+}
+
+void gz_cache_note(struct gz_cache *cache, uint64_t work)
+{
+    gz_charge(cache, work);
 }
 
 uint64_t gz_cache_spent(const struct gz_cache *cache)

@@ -41,6 +41,7 @@ struct gz_cache {
     uint64_t left;       /**< of them */
     uint64_t ahead_left; /**< … while the place is held */
     uint64_t spent;      /**< in this turn, also by reads */
+    uint64_t read_most;  /**< that one read may cost; 0 = what its size allows */
     uint64_t now_ms;
     uint32_t owner;     /**< who reads: gz_cache_for */
     const void *reader; /**< … */
@@ -71,6 +72,9 @@ struct gz_cache *gz_cache_for(struct gz_cache *cache, uint32_t owner, const void
 /** Takes \p bytes of the turn's for what costs as much as decoding them. \return false,
  * and the cache is busy, if it has no more. */
 bool gz_cache_spend(struct gz_cache *cache, uint64_t bytes);
+
+/** Counts what was decoded in this turn without the cache. */
+void gz_cache_note(struct gz_cache *cache, uint64_t work);
 
 /** \return what was decoded in this turn. */
 uint64_t gz_cache_spent(const struct gz_cache *cache);

@@ -17,6 +17,8 @@
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
+/* Of what a writer leaves, it is 2 KiB. */
+#define HEAD_COST_MOST (32u << 10)
 
 uint64_t shifting_head(const char *data, size_t len)
 {
@@ -30,25 +32,31 @@ uint64_t shifting_head(const char *data, size_t len)
     return hash ? hash : 1;
 }
 
-/* \return -1 if it cannot be read, 0 if it has none. */
-static ssize_t read_head(const struct sys *sys, int fd, bool gz,
-                         char data[SHIFTING_HEAD_BYTES])
+/* Anybody can make a hundred files whose first bytes take long to decode, all of which a
+ * search looks at: such a file has no head. \return -1 if it cannot be read, 0 if it has
+ * none. */
+static ssize_t read_head(const struct sys *sys, const struct tail_where *w, int fd,
+                         bool gz, char data[SHIFTING_HEAD_BYTES])
 {
     if (!gz) {
         return file_pread_full(sys, fd, data, SHIFTING_HEAD_BYTES, 0);
     }
-    struct gz_cache once = {0};
+    struct gz_cache once = {.read_most = HEAD_COST_MOST};
     size_t len;
     gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
     gz_cache_close(&once);
+    if (w->cache) {
+        gz_cache_note(w->cache, once.work);
+    }
     return status == GPUFL_ERR_IO || once.failed ? -1 : once.plain ? 0 : (ssize_t)len;
 }
 
 /* \return false if it cannot be read. */
-static bool head_of(const struct sys *sys, int fd, bool gz, uint64_t *head)
+static bool head_of(const struct sys *sys, const struct tail_where *w, int fd, bool gz,
+                    uint64_t *head)
 {
     char data[SHIFTING_HEAD_BYTES];
-    ssize_t n = read_head(sys, fd, gz, data);
+    ssize_t n = read_head(sys, w, fd, gz, data);
     *head = n > 0 ? shifting_head(data, (size_t)n) : 0;
     return n >= 0;
 }
@@ -104,7 +112,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     struct file_known found = file_known_of(fd);
     enum file_match match = FILE_DIFFERS;
     uint64_t head;
-    search->unread = search->unread || !head_of(sys, fd, gz, &head);
+    search->unread = search->unread || !head_of(sys, w, fd, gz, &head);
     if (head == w->head) {
         bool known = w->known && file_known_same(w->known, &found);
         if (!known || !gz) {
@@ -206,7 +214,7 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    ssize_t n = read_head(sys, fd, gz, data);
+    ssize_t n = read_head(sys, w, fd, gz, data);
     *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
     close(fd);
     if (n < 0) {
@@ -344,7 +352,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
         if (fd < 0) {
             continue;
         }
-        ssize_t n = read_head(sys, fd, gz, data);
+        ssize_t n = read_head(sys, w, fd, gz, data);
         struct file_known known = file_known_of(fd);
         close(fd);
         uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
