@@ -14,9 +14,13 @@
 #define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
 #define END      STEP(END_JOB, 0, 0)
 
-#define PLAIN PLAIN_OF(1500, 10)
-#define PLAIN_OF(rotate, lines)                                                          \
-    .jobs_max = 1, .rotate_bytes = (rotate), .batch_lines = (lines),                     \
+/* Which call of a write is the second rename of a rotation. */
+#define PAUSE_AT 11
+
+#define PLAIN                   PLAIN_OF(1500, 10)
+#define PLAIN_OF(rotate, lines) OF_JOBS(1, rotate, lines)
+#define OF_JOBS(jobs, rotate, lines)                                                     \
+    .jobs_max = (jobs), .rotate_bytes = (rotate), .batch_lines = (lines),                \
     .journal_bytes = 512u << 10, .flush_ms = 500, .settled_ms = 1000
 
 static const struct {
@@ -92,6 +96,55 @@ static const struct {
      {PLAIN_OF(1500, 1)},
      {BEGIN, WRITE(6), STEP(SLOW, 1, 9000), WAIT(9000), STEP(UNMOUNT, 0, 0),
       WAIT(900000)}},
+    {"files_of_others_in_a_session",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(STRAY, 0, 0), STEP(STRAY, 1, 0), WRITE(6), END,
+      WAIT(19000)}},
+    {"a_copy_of_a_session_that_runs",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(COPY_SESSION, 0, 0), WAIT(19000), WRITE(6),
+      WAIT(19000), WRITE(6), END}},
+    {"files_that_begin_alike",
+     {PLAIN_OF(1500, 10), .old = OLD_SHIFTING, .all_old = true, .same_heads = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), WRITE(6), WRITE(6), WAIT(19000),
+      WRITE(6), WAIT(19000), END}},
+    {"sealed_files_that_are_deleted_while_one_is_offered",
+     {PLAIN_OF(300, 10), .server = SERVER_WINDOWS},
+     {BEGIN, STEP(MOODY, 1, 89), WRITE(6), WAIT(9000), STEP(KILL, 0, 0), WRITE(6),
+      WRITE(6), STEP(DELETE_FILE, 1, 0), STEP(DELETE_FILE, 3, 0), STEP(MOODY, 0, 0),
+      WAIT(19000), WRITE(6)}},
+    {"a_session_that_grows_when_it_seems_to_have_ended",
+     {PLAIN, .old = OLD_SHIFTING, .all_old = true, .orphan_ms = 60000},
+     {BEGIN, WRITE(6), STEP(WAIT, 900000, 0), WRITE(6), STEP(WAIT, 900000, 0), WRITE(6),
+      END}},
+    {"a_manifest_that_a_power_failure_emptied",
+     {PLAIN_OF(300, 10)},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(6), WRITE(6), STEP(SPOIL_MANIFEST, 0, 0), WRITE(6),
+      WAIT(19000), END}},
+    {"a_manifest_of_a_newer_version",
+     {PLAIN_OF(300, 10)},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(6), WRITE(6), STEP(SPOIL_MANIFEST, 1, 0), WRITE(6),
+      WAIT(19000), END}},
+    {"a_bit_of_a_journal_s_header",
+     {PLAIN, .server = SERVER_WINDOWS, .outside = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(FLIP_STATE, 0, 99), STEP(KILL, 0, 0), WRITE(6),
+      WAIT(9000)}},
+    {"a_rotation_that_is_taken_back",
+     {PLAIN_OF(300, 10)},
+     {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT, 30000 + 9000), WRITE(3),
+      WAIT(9000), WRITE(3), END}},
+    {"half_a_line_that_a_disk_keeps",
+     {PLAIN},
+     {BEGIN, WRITE(3), STEP(JOB_FAULTS, 1, 29), WRITE(6), WRITE(6), WRITE(6),
+      STEP(JOB_FAULTS, 0, 0), WRITE(6), END}},
+    {"retention_between_two_writes",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(EXPIRE, 0, 0), WRITE(6), WAIT(9000),
+      STEP(LOSE_STATE, 0, 0), WAIT(19000), END}},
+    {"retention_of_a_session_that_has_ended",
+     {OF_JOBS(2, 1500, 10)},
+     {BEGIN, WRITE(6), END, WAIT(19000), BEGIN, WRITE(6), STEP(EXPIRE, 0, 39),
+      STEP(LOSE_STATE, 0, 0), WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -74,12 +74,29 @@ static struct inode *active_file(const struct job *job, int channel)
     return dir ? inode_look(dir, name) : NULL;
 }
 
+/* As files begin that tell first what they are part of. */
+static void append_head(struct job *job, int channel)
+{
+    struct text head = {0};
+    const char *name = channel_name((enum channel)channel);
+    text_printf(&head, "{\"type\":\"process_info\",\"session_id\":\"%s\",\"c\":\"%s\"}\n",
+                job->dir.id, name);
+    size_t n = old_client_append(&job->old, name, head.data, head.len);
+    text_append(&job->stream[channel].written, head.data, n);
+    text_fini(&head);
+}
+
 static size_t old_append(struct job *job, int channel, const struct text *lines)
 {
     const char *name = channel_name((enum channel)channel);
     const struct inode *active = active_file(job, channel);
     if (active && active->size && active->size + lines->len > job->dir.rotate_bytes) {
         old_client_rotate(&job->old, name, channel);
+    }
+    active = active_file(job, channel);
+    if (job->same_heads && job->old.layout == OLD_SHIFTING &&
+        (!active || !active->size)) {
+        append_head(job, channel);
     }
     size_t n = old_client_append(&job->old, name, lines->data, lines->len);
     text_append(&job->stream[channel].written, lines->data, n);
@@ -207,6 +224,7 @@ void job_begin(struct job *job, const char *log_path, const struct job_kind *kin
     job->pid = kernel_spawn(1000, 1);
     kernel.process[job->pid].fault_percent = kind->fault_percent;
     job->dir.rotate_bytes = kind->rotate_bytes;
+    job->same_heads = kind->same_heads;
     kernel.self = job->pid;
     job->begun =
         kind->layout ? begin_old(job, log_path, kind->layout) : begin_live(job, log_path);

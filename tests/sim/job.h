@@ -23,6 +23,7 @@ enum job_harm {
     JOB_MOVED = 8,        /**< its directory has another name or is away */
     JOB_HAS_OTHERS = 16,  /**< there are files in its directory that it did not make */
     JOB_LOST_SEALED = 64, /**< somebody deleted files behind which there are others */
+    JOB_HELD = 256,       /**< somebody spoiled its manifest: it is held */
     JOB_EXPIRED = 128,    /**< the origin's retention has deleted it */
     JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
 };
@@ -42,6 +43,9 @@ struct job {
     bool begun; /**< its directory is there */
     bool over;
     bool shut_down; /**< it wrote its last lines */
+    bool same_heads;
+    char stray[16]; /**< a file of others that came while it ran, and is not read; "" =
+                       none */
     int pid;
     unsigned harm;
     struct session_dir dir;
@@ -58,6 +62,7 @@ struct job_kind {
     uint64_t rotate_bytes;
     enum old_layout layout;
     unsigned fault_percent; /**< of the calls that it makes */
+    bool same_heads;        /**< 1.1: all files begin with one and the same line */
 };
 
 /** Starts one on \p log_path. */

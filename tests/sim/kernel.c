@@ -109,10 +109,24 @@ int kernel_no_room(void)
     return kernel_refuse(errors[pick(3)]);
 }
 
+static void kernel_pause(struct kernel_process *self)
+{
+    int pid = kernel.self;
+    kernel.self = 0;
+    self->paused = true;
+    kernel.let_pass(kernel.let_pass_arg, self->pause_ms);
+    self->paused = false;
+    self->fails_next = self->pause_fails;
+    kernel.self = pid;
+}
+
 bool kernel_may(void)
 {
     struct kernel_process *self = kernel_self();
     kernel.calls++;
+    if (self->alive && self->pause_left && --self->pause_left == 0) {
+        kernel_pause(self);
+    }
     if (self->alive && self->calls_left && --self->calls_left == 0) {
         kernel_kill(kernel.self);
     }
@@ -124,6 +138,11 @@ bool kernel_may(void)
 
 bool kernel_fails(void)
 {
-    unsigned percent = kernel_self()->fault_percent;
+    struct kernel_process *self = kernel_self();
+    unsigned percent = self->fault_percent;
+    if (self->fails_next) {
+        self->fails_next = false;
+        return true;
+    }
     return percent && pick(100) < percent;
 }

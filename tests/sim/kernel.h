@@ -21,6 +21,11 @@ struct kernel_process {
     unsigned host;
     unsigned fault_percent;
     uint64_t calls_left; /**< it is killed by its last one; 0 = no end */
+    uint64_t pause_left; /**< at the last one, it waits for pause_ms; 0 = it does not */
+    uint64_t pause_ms;
+    bool pause_fails; /**< and that call fails, or the next one that can */
+    bool paused;
+    bool fails_next;
 };
 
 /** What descriptors refer to. */
@@ -44,9 +49,11 @@ struct kernel {
     unsigned boots;
     int64_t wall_step_s;
     bool far; /**< the file system is another host's: locks are not seen by other hosts */
-    bool full;        /**< no byte more */
-    const char *hung; /**< a call that would never return */
-    int self;         /**< who makes calls; 0 = nobody */
+    bool full;                                /**< no byte more */
+    const char *hung;                         /**< a call that would never return */
+    int self;                                 /**< who makes calls; 0 = nobody */
+    void (*let_pass)(void *arg, uint64_t ms); /**< what others do meanwhile */
+    void *let_pass_arg;
     int last_pid;
     struct kernel_process process[KERNEL_PROCESSES_MAX];
     struct kernel_open *fd[KERNEL_FDS_MAX];

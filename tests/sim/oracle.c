@@ -122,11 +122,13 @@ static void judge_expired(const struct world *world, const struct job *job, int 
         world->server.went_back || is_by_journal(world, job) || job->old.layout) {
         return;
     }
+    char *deleted = strndup(expired->data, expired->len);
     for (size_t len; (len = line_length(stored)); stored += len) {
-        if (find_line(expired->data, stored, len)) {
+        if (find_line(deleted, stored, len)) {
             history_fail("stored again", "%.8s: %.*s", job->dir.id, (int)len - 1, stored);
         }
     }
+    free(deleted);
 }
 
 static void judge_stream(struct world *world, const struct job *job, int channel,
@@ -157,7 +159,7 @@ static bool may_miss(const struct world *world, const struct job *job)
      * session is. */
     unsigned of_old = job->old.layout ? JOB_MOVED | JOB_HAS_OTHERS : 0;
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_LOST_SEALED | JOB_HAS_COPY |
-                        JOB_EXPIRED | of_old) ||
+                        JOB_EXPIRED | JOB_HELD | of_old) ||
            is_by_journal(world, job) ||
            (world->server.went_back && world->plan.deletes != DELETE_NEVER);
 }
@@ -253,6 +255,16 @@ static void say_files(const struct job *job)
     }
 }
 
+/* What is not read may hold records. A copy has not got it. */
+static void judge_stray(const struct world *world, const struct job *job)
+{
+    if (job->stray[0] && !job->old.layout && inode_look(job->inode, job->stray) &&
+        !world->plan.far && !(job->harm & JOB_HAS_COPY)) {
+        history_fail("complete beside what is not read", "%.8s: %s", job->dir.id,
+                     job->stray);
+    }
+}
+
 static void judge_job(struct world *world, const struct job *job)
 {
     static const char *const states[] = {"open", "complete", "verified", "ended"};
@@ -273,6 +285,9 @@ static void judge_job(struct world *world, const struct job *job)
     for (int c = 0; says_all && !may_lack_of_disk(world, job, state) && c < JOB_CHANNELS;
          c++) {
         judge_disk(world, job, c);
+    }
+    if (says_all) {
+        judge_stray(world, job);
     }
     if (missing && says_all && !may_lack(world, job, state)) {
         history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,

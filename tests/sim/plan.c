@@ -37,11 +37,13 @@ static void make_world(struct plan_world *world)
         .journal_bytes = pick(2) ? 2000 : 512u << 10,
         .flush_ms = pick(2) * 500,
         .settled_ms = pick(2) * 1000,
+        .orphan_ms = pick(4) ? 0 : 1000 + pick(300000),
         .deletes = pick(3) ? DELETE_NEVER : DELETE_ALL,
         .compression = pick(2) ? COMPRESS_NONE : COMPRESS_AUTO,
     };
     world->far = world->own_state && pick(3) == 0;
     world->old = pick(4) ? OLD_NONE : pick(2) ? OLD_WINDOWS : OLD_SHIFTING;
+    world->same_heads = pick(3) == 0;
 }
 
 static enum step_kind one_kind(const bool on[FEATURES])

@@ -22,12 +22,14 @@
     X(HALVE, "write, and half of it is seen", 3, ALWAYS)                                 \
     X(END_JOB, "end a job", 2, ALWAYS)                                                   \
     X(KILL_JOB, "kill a job", 2, KILLS)                                                  \
+    X(PAUSE_JOB, "pause a job at a call, which may fail", 4, PAUSES)                     \
     X(CUT_JOB, "kill a job at a call", 2, KILLS)                                         \
     X(RESTART, "restart an uploader", 3, RESTARTS)                                       \
     X(KILL, "kill an uploader", 4, RESTARTS)                                             \
     X(CUT, "kill an uploader at a call", 6, RESTARTS)                                    \
     X(UPLOAD, "upload on demand", 4, UPLOADS)                                            \
     X(KEEP_STATE, "copy a state directory", 3, STATE)                                    \
+    X(FLIP_STATE, "flip a bit in a journal's header", 2, STATE)                          \
     X(LOSE_STATE, "lose a state directory", 2, STATE)                                    \
     X(OLD_STATE, "put an old state directory back", 3, STATE)                            \
     X(FOREIGN_STATE, "take another's state directory", 1, STATE)                         \
@@ -53,10 +55,12 @@
     X(RENAME_SESSION, "rename a session, or back", 2, USERS)                             \
     X(PLANT, "plant a session", 3, USERS)                                                \
     X(FIFO, "make a FIFO", 3, USERS)                                                     \
+    X(STRAY, "put a file among those of a session", 2, USERS)                            \
     X(FLOCK, "lock the root, or not", 2, USERS)                                          \
     X(FORGE, "forge what is published", 2, USERS)                                        \
     X(DELETE_FILE, "delete a file", 2, DAMAGE)                                           \
-    X(CUT_FILE, "cut a file", 2, DAMAGE)
+    X(CUT_FILE, "cut a file", 2, DAMAGE)                                                 \
+    X(SPOIL_MANIFEST, "spoil a manifest", 1, DAMAGE)
 
 #define STEP_ENUM_(id, text, weight, feature) STEP_##id,
 enum step_kind { STEP_KINDS(STEP_ENUM_) STEP_KINDS_COUNT };
@@ -64,6 +68,7 @@ enum step_kind { STEP_KINDS(STEP_ENUM_) STEP_KINDS_COUNT };
 enum plan_feature {
     FEATURE_ALWAYS,
     FEATURE_KILLS,
+    FEATURE_PAUSES,
     FEATURE_RESTARTS,
     FEATURE_UPLOADS,
     FEATURE_STATE,
@@ -99,9 +104,12 @@ struct plan_world {
     uint64_t sync_ms;
     uint64_t journal_bytes;
     uint64_t flush_ms, settled_ms;
+    uint64_t orphan_ms; /**< after so long without a line, a writer counts as gone */
     enum engine_delete deletes;
     enum engine_compression compression;
     enum old_layout old; /**< what half of the jobs are */
+    bool all_old;        /**< all of them are */
+    bool same_heads;     /**< files of 1.1 begin with one and the same line */
 };
 
 struct plan {

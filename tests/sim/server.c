@@ -125,7 +125,7 @@ void server_restart(struct server *server, bool back)
 {
     if (back) {
         server_move(server->store->db, server->copy);
-        server->expiring = 0;
+        server->expiring[0] = '\0';
     }
     server_start(server);
     server->went_back |= back;
@@ -150,9 +150,9 @@ bool server_oldest(struct server *server, char session[129])
 static void expire_step(struct server *server)
 {
     struct store_session oldest;
-    if (!server->expiring || !find_oldest(server, &oldest) ||
-        oldest.id != server->expiring) {
-        server->expiring = 0;
+    if (!server->expiring[0] || !find_oldest(server, &oldest) ||
+        strcmp(oldest.session, server->expiring) != 0) {
+        server->expiring[0] = '\0';
     } else {
         must(store_delete(server->store, oldest.id, server->expiring_bodies) == GPUFL_OK);
     }
@@ -160,17 +160,15 @@ static void expire_step(struct server *server)
 
 void server_finish_expiring(struct server *server)
 {
-    while (server->expiring) {
+    while (server->expiring[0]) {
         expire_step(server);
     }
 }
 
 void server_expire(struct server *server, unsigned bodies)
 {
-    struct store_session oldest;
     server_finish_expiring(server);
-    if (find_oldest(server, &oldest)) {
-        server->expiring = oldest.id;
+    if (server_oldest(server, server->expiring)) {
         server->expiring_bodies = bodies;
         expire_step(server);
     }

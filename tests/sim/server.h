@@ -27,7 +27,7 @@ struct server {
     bool hides; /**< it is a version that does not know what its kind does */
     bool hid;   /**< it was */
     bool went_back;
-    int64_t expiring; /**< the session that retention is deleting, a step a request */
+    char expiring[129]; /**< the session that retention is deleting, a step a request */
     unsigned expiring_bodies; /**< of a step */
     unsigned moody_percent;   /**< of answers that are not those of the database */
     unsigned lossy_percent;   /**< of requests and answers that get lost */

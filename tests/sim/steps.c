@@ -18,7 +18,9 @@ static void begin_job(struct world *world)
         !world->away) {
         struct job *job = &world->job[world->jobs++];
         struct job_kind kind = {.rotate_bytes = world->plan.rotate_bytes};
-        kind.layout = world->plan.old && pick(2) ? world->plan.old : OLD_NONE;
+        bool old = pick(2) || world->plan.all_old;
+        kind.layout = old ? world->plan.old : OLD_NONE;
+        kind.same_heads = world->plan.same_heads;
         kind.fault_percent = kind.layout ? 0 : world->job_fault_percent;
         job_begin(job, WORLD_LOGS, &kind);
         if (!job->begun) {
@@ -43,6 +45,17 @@ static struct job *live_job(struct world *world, uint32_t who)
     return NULL;
 }
 
+#define PAUSE_MAX_MS 30000u
+
+/* In its next write. */
+static void pause_job(const struct job *job, const struct step *step)
+{
+    struct kernel_process *process = &kernel.process[job->pid];
+    process->pause_left = 1 + step->a % 20;
+    process->pause_ms = step->b % PAUSE_MAX_MS;
+    process->pause_fails = step->b / PAUSE_MAX_MS % 2 && !job->old.layout;
+}
+
 static void step_job(struct world *world, const struct step *step)
 {
     struct job *job = live_job(world, step->who);
@@ -64,6 +77,9 @@ static void step_job(struct world *world, const struct step *step)
         break;
     case STEP_KILL_JOB:
         job_kill(job);
+        break;
+    case STEP_PAUSE_JOB:
+        pause_job(job, step);
         break;
     default:
         kernel.process[job->pid].calls_left = 1 + step->a % 12;
@@ -247,6 +263,10 @@ static void step_state(struct world *world, const struct step *step)
     struct inode **copy = &world->copy[step->a % WORLD_COPIES];
     if (step->kind == STEP_KEEP_STATE) {
         *copy = world_state_copy(world, u);
+        return;
+    }
+    if (step->kind == STEP_FLIP_STATE) {
+        world_flip_state(world, u, step->b);
         return;
     }
     for (unsigned i = 0; i < UPLOADERS; i++) {

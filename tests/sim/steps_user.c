@@ -148,6 +148,14 @@ static void plant(struct world *world, struct job *job, const struct step *step)
                "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
 }
 
+static void note_stray(struct job *job, const char *name)
+{
+    job->harm |= JOB_HAS_OTHERS;
+    if (!job->over && name[0]) {
+        snprintf(job->stray, sizeof job->stray, "%s", name);
+    }
+}
+
 static void make_fifo(struct world *world, struct job *job, const struct step *step)
 {
     static const char *const names[] = {"x.log", "y.1.log", ".gpufl-window.z.1.json"};
@@ -157,8 +165,38 @@ static void make_fifo(struct world *world, struct job *job, const struct step *s
         inode_link(state, "progress.tmp", fifo);
     } else if (!inode_look(job->inode, names[step->a % 3])) {
         inode_link(job->inode, names[step->a % 3], fifo);
-        job->harm |= JOB_HAS_OTHERS;
+        note_stray(job, step->a % 3 < 2 ? names[step->a % 3] : "");
     }
+}
+
+static void put_stray(struct job *job, const struct step *step)
+{
+    char name[16];
+    snprintf(name, sizeof name, "rank%u.log", step->a % 8);
+    if (!inode_look(job->inode, name)) {
+        write_text(job->inode, name, 1000, "{\"type\":\"of somebody\"}\n");
+        note_stray(job, name);
+    }
+}
+
+/* One that is gone cannot be told from one that was never there, by who has not seen it.
+ */
+static void spoil_manifest(struct job *job, const struct step *step)
+{
+    static const char ours[] = "\"schema_version\":1";
+    struct inode *manifest = inode_look(job->inode, LAYOUT_MANIFEST);
+    if (!manifest || !manifest->have) {
+        return;
+    }
+    char *at = memmem(manifest->data, manifest->have, ours, strlen(ours));
+    if (at && step->a % 2) {
+        at[strlen(ours) - 1] = '2';
+        inode_touch(manifest);
+    } else {
+        inode_resize(manifest, 0);
+    }
+    inode_sync(manifest);
+    job->harm |= JOB_HELD;
 }
 
 static void lock_root(struct world *world)
@@ -197,6 +235,12 @@ void steps_user(struct world *world, const struct step *step)
         break;
     case STEP_FIFO:
         make_fifo(world, job, step);
+        break;
+    case STEP_STRAY:
+        put_stray(job, step);
+        break;
+    case STEP_SPOIL_MANIFEST:
+        spoil_manifest(job, step);
         break;
     case STEP_FLOCK:
         lock_root(world);

@@ -41,6 +41,7 @@ static void configure_uploader(struct world *world, struct uploader *u)
     config->journal_bytes = plan->journal_bytes;
     config->settled_sync_ms = plan->settled_ms;
     config->compression = plan->compression;
+    config->orphan_timeout_ms = plan->orphan_ms;
     config->state_dir = own             ? u->agent ? STATE_AGENT : STATE_UPLOAD
                         : plan->outside ? STATE_AGENT
                                         : NULL;
@@ -50,11 +51,18 @@ static void configure_uploader(struct world *world, struct uploader *u)
     }
 }
 
+static void world_pass(void *arg, uint64_t ms)
+{
+    world_run(arg, ms);
+}
+
 void world_begin(struct world *world, const struct plan *plan)
 {
     memset(world, 0, sizeof *world);
     world->plan = plan->world;
     kernel_begin(plan->seed);
+    kernel.let_pass = world_pass;
+    kernel.let_pass_arg = world;
     kernel.far = plan->world.far;
     world->logs = make_dir(inode_root(), WORLD_LOGS + 1, 0755, USER);
     struct inode *var = make_dir(inode_root(), "var", 0755, 0);
@@ -112,7 +120,7 @@ static void pass_time(struct world *world, uint64_t to)
 static void tick_jobs(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
-        if (!world->job[i].over) {
+        if (!world->job[i].over && !kernel.process[world->job[i].pid].paused) {
             job_tick(&world->job[i]);
         }
     }
@@ -198,6 +206,8 @@ void world_settle(struct world *world)
         if (!world->job[i].over) {
             kernel.process[world->job[i].pid].fault_percent = 0;
             kernel.process[world->job[i].pid].calls_left = 0;
+            kernel.process[world->job[i].pid].pause_left = 0;
+            kernel.process[world->job[i].pid].fails_next = false;
             job_end(&world->job[i]);
         }
     }
