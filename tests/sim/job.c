@@ -221,7 +221,7 @@ static bool begin_live(struct job *job, const char *log_path)
 void job_begin(struct job *job, const char *log_path, const struct job_kind *kind)
 {
     memset(job, 0, sizeof *job);
-    job->pid = kernel_spawn(1000, 1);
+    job->pid = kernel_spawn(1000, kind->host);
     kernel.process[job->pid].fault_percent = kind->fault_percent;
     job->dir.rotate_bytes = kind->rotate_bytes;
     job->same_heads = kind->same_heads;

@@ -62,7 +62,8 @@ struct job_kind {
     uint64_t rotate_bytes;
     enum old_layout layout;
     unsigned fault_percent; /**< of the calls that it makes */
-    bool same_heads;        /**< 1.1: all files begin with one and the same line */
+    unsigned host;
+    bool same_heads; /**< 1.1: all files begin with one and the same line */
 };
 
 /** Starts one on \p log_path. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Switches rules off, one at a time: the simulator has to find each. A rule that it does not find is either not
 needed, or not simulated. Usage: mutants.py BUILD SEEDS [NAME…]; COMPILE and LINK are make's commands."""
+import concurrent.futures
 import os
 import pathlib
 import shlex
@@ -31,6 +32,67 @@ MUTANTS = [
      "case 0:\n    case 408:", "case 0:\n        return VERDICT_ACKED;\n    case 408:"),
     ("files_are_deleted_one_too_many", "upload/lifecycle/cleanup.c",
      "? st->highest\n               : st->journal_file;", "? st->highest + 1\n               : st->journal_file + 1;"),
+    # The rules of positions, as the model in which they were proved switches them off.
+    ("a_part_with_other_bytes_before_it_is_stored", "backend/store/store_schema.h",
+     " AND crc = ?6 AND expired = 0", " AND expired = 0", "backend/store/store_statement.c"),
+    ("a_part_that_is_wholly_before_the_end_is_known", "backend/store/store_streams.c",
+     "stream_place_is(&end.at, &part->end)  ? STREAM_KNOWN", "end.at.lines >= part->end.lines ? STREAM_KNOWN"),
+    ("damaged_bytes_are_stored", "backend/http/parts.c",
+     "if (r->damaged || !positions_fit(part)) {", "if (r->damaged) {"),
+    ("what_retention_deleted_has_no_end", "backend/store/store_schema.h",
+     "\"UPDATE stream SET expired = 1 WHERE sid", "\"DELETE FROM stream WHERE sid", "backend/store/store_statement.c"),
+    ("an_epoch_says_nothing", "upload/lifecycle/parking_grown.c",
+     "if (claimed && end->epoch != origin->epoch) {", "if (claimed && 0) {"),
+    ("no_part_reopens", "upload/batch/part.c", ".reopens = st->reopens,", ".reopens = false,"),
+    ("without_positions_for_a_moment_is_without_them", "upload/engine/part_ack.c",
+     "retry_alone(offer, \"the backend does not support positions now\", now_ms);", "part_go_without(offer, now_ms);"),
+    ("a_place_that_fits_is_proof", "upload/lifecycle/end_proof.c",
+     "bool equal = p->told.at.offset && p->file_crc == p->told.file_crc;", "bool equal = true;"),
+    ("losses_are_not_allowed_for", "upload/lifecycle/end_proof.c",
+     "bool lossy = p->told.losses || st->end.losses;", "bool lossy = false;"),
+    ("the_line_before_is_not_compared", "upload/source/file_mark.c",
+     "    if (fstat(fd, &st) < 0 || (!gz && (uint64_t)st.st_size < at)) {\n        return FILE_SHORTER;",
+     "    if (st.st_mode == st.st_mode) {\n        return FILE_MATCHES;"),
+    ("a_sealed_file_is_left_at_once", "upload/batch/next_file.c",
+     "return st->file < st->highest || session_writer_is_gone(session) ||", "return true ||"),
+    ("skipped_bytes_are_not_in_the_checksum", "upload/batch/part.c",
+     ".crc = crc32c_combine(part->begin.crc, crc, len)};",
+     ".crc = part->skip ? part->begin.crc : crc32c_combine(part->begin.crc, crc, len)};"),
+    ("what_a_disk_lost_is_asked_of_nobody", "upload/lifecycle/end_parting.c",
+     "bool over = session_writer_is_gone(st->session) ||", "bool over = 0 && session_writer_is_gone(st->session) ||"),
+    ("any_end_of_own_files_will_do", "upload/lifecycle/end_parting.c",
+     "bool same = p->there.at.offset == line->at.offset &&", "bool same = true || p->there.at.offset == line->at.offset &&"),
+    ("an_end_beyond_what_was_settled_is_believed", "upload/lifecycle/end_proof.c",
+     "return !stream_place_before(&top, &p->told.at);", "return top.file || true;"),
+    # Bugs of kinds that there were.
+    ("a_session_is_forgotten_when_one_listing_lacks_it", "upload/core/absence.h",
+     "#define ABSENCE_OPEN_DAYS 30u", "#define ABSENCE_OPEN_DAYS 1u", "upload/lifecycle/away.c"),
+    ("files_are_deleted_before_the_journal_is_on_disk", "upload/lifecycle/cleanup.c",
+     "if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {", "if (0) {"),
+    ("a_fifo_is_opened_as_a_file", "base/file.c",
+     "int fd = sys->open_beneath(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);",
+     "int fd = sys->open_beneath(dir, path, O_RDONLY | O_NOCTTY, 0);"),
+    ("what_is_told_and_not_readable_was_not_told", "upload/source/told.c",
+     "    if (n < 0) {\n        return GPUFL_ERR_IO;", "    if (n < 0) {\n        return GPUFL_ERR_NOT_FOUND;"),
+    ("a_compressed_file_that_is_not_readable_is_damaged", "upload/source/gz_cache.c",
+     "if (cache->failed) { /* which says", "if (0) { /* which says"),
+    ("a_line_is_written_behind_half_a_line", "collector-lib/core/session_dir.c",
+     "    if (!file->torn_bytes) {\n", "    if (file->torn_bytes || !file->torn_bytes) {\n"),
+    ("a_rotation_that_was_not_undone_stays", "collector-lib/core/channel_file.c",
+     "bool was_sealed = channel_file_is_sealed(file, dir, channel);", "bool was_sealed = false;"),
+    ("progress_of_anybody_is_believed", "base/file.c",
+     "if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022) {", "if (!S_ISDIR(st.st_mode)) {"),
+    ("a_manifest_that_says_nothing_is_none", "upload/source/scan.c",
+     "if (scan->manifest_state != SCAN_MANIFEST_NONE) {", "if (scan->manifest_state == SCAN_MANIFEST_VALID) {"),
+    ("one_header_is_enough", "upload/journal/journal_format.c",
+     "if (read_header(data, len, at, h) && second_header(h->root_len) == at) {", "if (0) {"),
+    ("what_is_not_read_is_not_counted", "upload/source/unread.c",
+     "    unread->names++;\n", "    unread->names += !unread;\n"),
+    ("nobody_looks_at_what_grows_later", "upload/lifecycle/growth.c",
+     "    uint64_t offset = c->at.offset;\n    if (c->at.kind", "    uint64_t offset = c->at.offset;\n    if (c) {\n        return 0;\n    }\n    if (c->at.kind"),
+    ("of_two_directories_of_an_id_each_is_sent", "upload/lifecycle/claim.c",
+     "    if (session->state != SESSION_DONE) {\n        session_set_state(session, SESSION_OPEN);\n    }\n",
+     "    if (claim) {\n        return;\n    }\n"),
 ]
 
 
@@ -73,12 +135,12 @@ def find(sim, seeds):
 def main():
     build_dir, seeds, *names = sys.argv[1:]
     survivors = 0
-    for mutant in MUTANTS:
-        if names and mutant[0] not in names:
-            continue
-        how = find(build(build_dir, mutant), seeds)
-        survivors += how is None
-        print(f"{'found' if how else 'NOT FOUND'} {mutant[0]}{': ' + how[:120] if how else ''}", flush=True)
+    wanted = [mutant for mutant in MUTANTS if not names or mutant[0] in names]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for mutant, sim in zip(wanted, pool.map(lambda mutant: build(build_dir, mutant), wanted)):
+            how = find(sim, seeds)
+            survivors += how is None
+            print(f"{'found' if how else 'NOT FOUND'} {mutant[0]}{': ' + how[:120] if how else ''}", flush=True)
     print(f"{survivors} not found")
     return 1 if survivors else 0
 

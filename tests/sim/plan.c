@@ -42,6 +42,7 @@ static void make_world(struct plan_world *world)
         .compression = pick(2) ? COMPRESS_NONE : COMPRESS_AUTO,
     };
     world->far = world->own_state && pick(3) == 0;
+    world->jobs_far = world->far && pick(2);
     world->old = pick(4) ? OLD_NONE : pick(2) ? OLD_WINDOWS : OLD_SHIFTING;
     world->same_heads = pick(3) == 0;
 }

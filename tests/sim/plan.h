@@ -97,6 +97,7 @@ struct plan_world {
     enum server_kind server;
     bool own_state; /**< the upload on demand does not use the agent's state directory */
     bool far;       /**< and is on another host, which does not see its locks */
+    bool jobs_far;  /**< which is where jobs run, too: the agent sees no lock of theirs */
     bool outside;   /**< the agent's state directory lies elsewhere */
     uint32_t jobs_max;
     uint64_t rotate_bytes;

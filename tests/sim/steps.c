@@ -20,6 +20,7 @@ static void begin_job(struct world *world)
         struct job_kind kind = {.rotate_bytes = world->plan.rotate_bytes};
         bool old = pick(2) || world->plan.all_old;
         kind.layout = old ? world->plan.old : OLD_NONE;
+        kind.host = world->plan.jobs_far ? 2 : 1;
         kind.same_heads = world->plan.same_heads;
         kind.fault_percent = kind.layout ? 0 : world->job_fault_percent;
         job_begin(job, WORLD_LOGS, &kind);

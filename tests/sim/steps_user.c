@@ -151,7 +151,7 @@ static void plant(struct world *world, struct job *job, const struct step *step)
 static void note_stray(struct job *job, const char *name)
 {
     job->harm |= JOB_HAS_OTHERS;
-    if (!job->over && name[0]) {
+    if (kernel_is_alive(job->pid) && name[0]) {
         snprintf(job->stray, sizeof job->stray, "%s", name);
     }
 }
