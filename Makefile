@@ -312,7 +312,7 @@ MUTANT_SEEDS ?= 2000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
 sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
-sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (5 min)
+sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (8 min)
 	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks

@@ -14,6 +14,10 @@
 #define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
 #define END      STEP(END_JOB, 0, 0)
 
+/* A part is written, and neither the rest nor a cut is possible. */
+#define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 5 * 30000), WRITE(3)
+#define WRITE_AT      6
+
 /* Which call of a write is the second rename of a rotation. */
 #define PAUSE_AT 11
 
@@ -104,6 +108,11 @@ static const struct {
      {PLAIN},
      {BEGIN, WRITE(6), WAIT(9000), STEP(COPY_SESSION, 0, 0), WAIT(19000), WRITE(6),
       WAIT(19000), WRITE(6), END}},
+    {"a_copy_that_goes_its_own_way", /* for an upload that knows nothing of the other */
+     {PLAIN_OF(1 << 20, 10), .outside = true, .own_state = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(FORK, 0, 0), STEP(RENAME_SESSION, 0, 0),
+      STEP(KILL, 0, 0), STEP(FORGE, 0, 0), STEP(UPLOAD, 90000, 0), WAIT(2000),
+      WAIT(19000)}},
     {"files_that_begin_alike",
      {PLAIN_OF(1500, 10), .old = OLD_SHIFTING, .all_old = true, .same_heads = true},
      {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), WRITE(6), WRITE(6), WAIT(19000),
@@ -132,16 +141,19 @@ static const struct {
       WAIT(19000), END}},
     {"a_bit_of_a_journal_s_header",
      {PLAIN, .server = SERVER_WINDOWS, .outside = true},
-     {BEGIN, WRITE(6), WAIT(9000), STEP(FLIP_STATE, 0, 99), STEP(KILL, 0, 0), WRITE(6),
-      WAIT(9000)}},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(FLIP_STATE, 0, 99),
+      STEP(FORGE, 0, 0), WRITE(6), WAIT(9000)}},
     {"a_rotation_that_is_taken_back",
      {PLAIN_OF(300, 10)},
      {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT, 30000 + 9000), WRITE(3),
       WAIT(9000), WRITE(3), END}},
+    {"a_rotation_that_can_be_neither_finished_nor_undone",
+     {PLAIN_OF(300, 10)},
+     {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT, 60000 + 9000), WRITE(3),
+      STEP(KILL_JOB, 0, 0), WAIT(9000)}},
     {"half_a_line_that_a_disk_keeps",
-     {PLAIN},
-     {BEGIN, WRITE(3), STEP(JOB_FAULTS, 1, 29), WRITE(6), WRITE(6), WRITE(6),
-      STEP(JOB_FAULTS, 0, 0), WRITE(6), END}},
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, FAILING_WRITE, FAILING_WRITE, FAILING_WRITE, FAILING_WRITE, WRITE(3), END}},
     {"retention_between_two_writes",
      {PLAIN},
      {BEGIN, WRITE(6), WAIT(9000), STEP(EXPIRE, 0, 0), WRITE(6), WAIT(9000),

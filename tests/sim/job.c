@@ -134,8 +134,22 @@ static void end_halves(struct job *job, bool killed)
     job->half_until_ms = 0;
 }
 
+/* Half a line that could not be cut off may be, and is read again if it stays. */
+static void forget_torn(struct job *job)
+{
+    for (int c = 0; !job->old.layout && c < JOB_CHANNELS; c++) {
+        struct job_stream *st = &job->stream[c];
+        uint64_t torn = job->dir.file[c].torn_bytes;
+        if (torn && st->file && st->read == st->file->size && torn <= st->written.len) {
+            st->written.len -= (size_t)torn;
+            st->read -= torn;
+        }
+    }
+}
+
 static size_t append_now(struct job *job, int channel, const struct text *lines)
 {
+    forget_torn(job);
     kernel.self = job->pid;
     size_t kept = job->old.layout ? old_append(job, channel, lines)
                                   : session_dir_append(&job->dir, (enum channel)channel,
@@ -181,8 +195,9 @@ static void append_lines(struct job *job, int channel, const struct text *lines)
     st->last_bytes = kept == lines->len ? kept : 0;
     job->newest_deleted = job->newest_deleted && kept < lines->len;
     if (kept < lines->len) {
-        history_say("job %d: %s: cannot write all", job->pid,
-                    channel_name((enum channel)channel));
+        history_say("job %d: %s: cannot write all%s", job->pid,
+                    channel_name((enum channel)channel),
+                    job->dir.file[channel].torn_bytes ? ", and half a line stays" : "");
     }
     if (!kernel_is_alive(job->pid)) {
         job_kill(job);
@@ -259,6 +274,7 @@ void job_tick(struct job *job)
     if (job->old.layout) {
         return;
     }
+    forget_torn(job);
     kernel.self = job->pid;
     session_dir_restore_names(&job->dir, (int64_t)kernel.now_ms * 1000000);
     kernel.self = 0;
@@ -278,6 +294,7 @@ void job_end(struct job *job)
     if (job->over) {
         return; /* it was killed meanwhile */
     }
+    forget_torn(job);
     kernel.self = job->pid;
     if (job->old.layout) {
         static const char *const names[] = {CHANNEL_NAMES};
@@ -287,6 +304,9 @@ void job_end(struct job *job)
         session_dir_close(&job->dir);
     }
     kernel.self = 0;
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        look_at_files(job, c);
+    }
     history_say("job %d ends", job->pid);
     job_kill(job);
 }

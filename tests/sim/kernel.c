@@ -141,7 +141,7 @@ bool kernel_fails(void)
     struct kernel_process *self = kernel_self();
     unsigned percent = self->fault_percent;
     if (self->fails_next) {
-        self->fails_next = false;
+        self->fails_next--;
         return true;
     }
     return percent && pick(100) < percent;

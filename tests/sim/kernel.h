@@ -23,9 +23,9 @@ struct kernel_process {
     uint64_t calls_left; /**< it is killed by its last one; 0 = no end */
     uint64_t pause_left; /**< at the last one, it waits for pause_ms; 0 = it does not */
     uint64_t pause_ms;
-    bool pause_fails; /**< and that call fails, or the next one that can */
+    unsigned pause_fails; /**< of the calls from that one on that can fail, so many do */
     bool paused;
-    bool fails_next;
+    unsigned fails_next;
 };
 
 /** What descriptors refer to. */

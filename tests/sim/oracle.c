@@ -118,8 +118,10 @@ static void judge_expired(const struct world *world, const struct job *job, int 
                           const char *stored)
 {
     const struct text *expired = &job->stream[channel].expired;
+    bool plain = !inode_look(job->inode, LAYOUT_MANIFEST); /* after a power failure */
     if (!expired->len || world->server.kind != SERVER_POSITIONS ||
-        world->server.went_back || is_by_journal(world, job) || job->old.layout) {
+        world->server.went_back || world->server.hid || is_by_journal(world, job) ||
+        job->old.layout || plain) {
         return;
     }
     char *deleted = strndup(expired->data, expired->len);
@@ -131,6 +133,20 @@ static void judge_expired(const struct world *world, const struct job *job, int 
     free(deleted);
 }
 
+/* Lines of a world have one brace: a second one begins behind half a line, which people
+ * may make by cutting the file. */
+static void judge_written(const struct job *job, const char *written)
+{
+    size_t len;
+    bool ours = !job->old.layout && !(job->harm & JOB_LOST_FILES);
+    for (const char *line = written; ours && (len = line_length(line)); line += len) {
+        if (memchr(line + 1, '{', len - 1)) {
+            history_fail("half a line", "%.8s has written behind it: %.*s", job->dir.id,
+                         (int)len - 1, line);
+        }
+    }
+}
+
 static void judge_stream(struct world *world, const struct job *job, int channel,
                          struct comparison_of *c)
 {
@@ -139,6 +155,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
     char *stored = server_stored(&world->server, job->dir.id, name);
     char *lines = strndup(written->len ? written->data : "", written->len);
     *c = (struct comparison_of){0};
+    judge_written(job, lines);
     compare_texts(c, lines, stored);
     history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
                 c->stored, c->missing, c->twice, c->foreign);

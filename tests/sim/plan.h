@@ -52,6 +52,7 @@
     X(CLOCK, "step the clock", 3, CLOCK)                                                 \
     X(HARD_LINK, "make a hard link", 3, USERS)                                           \
     X(COPY_SESSION, "copy a session", 2, USERS)                                          \
+    X(FORK, "copy a session, and change the copy", 0, USERS)                             \
     X(RENAME_SESSION, "rename a session, or back", 2, USERS)                             \
     X(PLANT, "plant a session", 3, USERS)                                                \
     X(FIFO, "make a FIFO", 3, USERS)                                                     \

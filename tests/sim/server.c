@@ -124,8 +124,7 @@ void server_copy(struct server *server)
 void server_restart(struct server *server, bool back)
 {
     if (back) {
-        server_move(server->store->db, server->copy);
-        server->expiring[0] = '\0';
+        server_move(server->store->db, server->copy); /* retention goes on there */
     }
     server_start(server);
     server->went_back |= back;

@@ -54,7 +54,7 @@ static void pause_job(const struct job *job, const struct step *step)
     struct kernel_process *process = &kernel.process[job->pid];
     process->pause_left = 1 + step->a % 20;
     process->pause_ms = step->b % PAUSE_MAX_MS;
-    process->pause_fails = step->b / PAUSE_MAX_MS % 2 && !job->old.layout;
+    process->pause_fails = job->old.layout ? 0 : step->b / PAUSE_MAX_MS % 8;
 }
 
 static void step_job(struct world *world, const struct step *step)

@@ -112,6 +112,29 @@ static void copy_session(struct world *world, struct job *job, const struct step
     }
 }
 
+/* Another first line of each file, as long as the one that was there, and one line more.
+ */
+static void fork_session(struct world *world, struct job *job)
+{
+    char line[200];
+    struct inode *copy = world_copy_tree(job->inode);
+    job->harm |= JOB_HAS_COPY;
+    for (unsigned i = 0; i < copy->names; i++) {
+        struct inode *file = copy->name[i].inode;
+        struct layout_name is = layout_parse(copy->name[i].name);
+        char *type = file->have ? memmem(file->data, file->have, "\"pad\"", 5) : NULL;
+        if (is.kind != LAYOUT_ACTIVE || !type) {
+            continue;
+        }
+        memcpy(type, "\"pAd\"", 5);
+        snprintf(line, sizeof line,
+                 "{\"type\":\"x\",\"session_id\":\"%s\",\"c\":\"%s\",\"fork\":1}\n",
+                 job->dir.id, is.channel);
+        inode_write(file, file->size, line, strlen(line));
+    }
+    inode_link(dir_in(world->logs, "group", 1000), job->dir.id, copy);
+}
+
 static void rename_session(struct world *world, const struct step *step)
 {
     const struct job *job = any_job(world, step->who);
@@ -226,6 +249,9 @@ void steps_user(struct world *world, const struct step *step)
         break;
     case STEP_COPY_SESSION:
         copy_session(world, job, step);
+        break;
+    case STEP_FORK:
+        fork_session(world, job);
         break;
     case STEP_RENAME_SESSION:
         rename_session(world, step);

@@ -207,7 +207,7 @@ void world_settle(struct world *world)
             kernel.process[world->job[i].pid].fault_percent = 0;
             kernel.process[world->job[i].pid].calls_left = 0;
             kernel.process[world->job[i].pid].pause_left = 0;
-            kernel.process[world->job[i].pid].fails_next = false;
+            kernel.process[world->job[i].pid].fails_next = 0;
             job_end(&world->job[i]);
         }
     }
