@@ -7,6 +7,7 @@
 #include "base/flags.h"
 #include "base/standard_output.h"
 #include "cli/exit_codes.h"
+#include "cli/verb_export.h"
 #include "cli/verb_info.h"
 #include "cli/verb_monitor.h"
 #include "cli/verb_trace.h"
@@ -22,6 +23,7 @@ static const struct flag_verb verbs[] = {
     {"quarantine", verb_transfer, "list, retry or drop what the backend rejected"},
     {"resolve", verb_transfer, "give up what is gone of a session"},
     {"verify", verb_transfer, "compare sessions with what the backend has"},
+    {"export", verb_export, "print a session, with the details of each launch"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
     {"help", NULL /* below, since it runs the others */, "print the help of a verb"},

@@ -133,7 +133,7 @@ def wrong_values_of_the_agent_are_refused_by_start_and_check_alike(place):
 def _usual(place, verb):
     to = ("--backend-url", HOST, "--api-key", "k")
     out = ("-o", place.path / "out")
-    return {"upload": (place.logs, *to), "verify": (place.logs, "--resend", *to), "status": (place.logs,),
+    return {"upload": (place.logs, *to), "verify": (place.logs, "--resend", *to), "status": (place.logs,), "export": (place.logs,),
             "resolve": (place.logs, "s"), "quarantine": ("retry", place.logs, "--all", *to),
             "trace": (*out, "--upload", *to), "monitor": (*out, "--duration=1ms", "--upload", *to), "info": ()}[verb]
 

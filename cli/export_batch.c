@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows are lists of whole numbers; the columns that change are found by name. */
+#include "cli/export_batch.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/record_field.h"
+#include "schema/records.h"
+
+#define NONE         SIZE_MAX
+#define COLUMN(name) #name
+
+struct columns {
+    size_t correlation, has_details, shared;
+};
+
+/* \return where the list that \p key holds begins, behind its bracket; NULL if none. */
+static const char *list_of(const char *line, size_t len, const char *key)
+{
+    const char *at = memmem(line, len, key, strlen(key));
+    return at ? at + strlen(key) : NULL;
+}
+
+static size_t column_at(const char *list, const char *end, const char *name)
+{
+    size_t len = strlen(name);
+    size_t n = 0;
+    for (const char *at = list; at < end && *at == '"'; n++) {
+        const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
+        if (!close) {
+            return NONE;
+        }
+        if ((size_t)(close - at - 1) == len && memcmp(at + 1, name, len) == 0) {
+            return n;
+        }
+        at = close + 1 + (close + 1 < end && close[1] == ',');
+    }
+    return NONE;
+}
+
+static bool find_columns(const char *line, size_t len, struct columns *c)
+{
+    const char *list = list_of(line, len, "\"columns\":[");
+    if (!list) {
+        return false;
+    }
+    c->correlation = column_at(list, line + len, COLUMN(corr_id));
+    c->has_details = column_at(list, line + len, COLUMN(has_details));
+    c->shared = column_at(list, line + len, COLUMN(detail_corr_id));
+    return c->correlation != NONE && c->has_details != NONE && c->shared != NONE;
+}
+
+/* The numbers of a row that decide. \return its end, NULL if it is none. */
+static const char *read_row(const char *row, const char *end, const struct columns *c,
+                            uint64_t *correlation, uint64_t *shared)
+{
+    size_t n = 0;
+    *correlation = *shared = 0;
+    for (const char *at = row; at < end; n++) {
+        char *behind;
+        uint64_t value = strtoull(at, &behind, 10);
+        if (behind == at) {
+            return NULL;
+        }
+        *correlation = n == c->correlation ? value : *correlation;
+        *shared = n == c->shared ? value : *shared;
+        if (*behind == ']') {
+            return behind;
+        }
+        at = behind + 1;
+    }
+    return NULL;
+}
+
+/* With its own detail. */
+static void export_put_row(const char *row, const char *end, const struct columns *c,
+                           uint64_t correlation, struct text *out)
+{
+    size_t n = 0;
+    for (const char *at = row; at < end; n++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *behind = comma ? comma : end;
+        if (n == c->has_details) {
+            text_puts(out, "1");
+        } else if (n == c->shared) {
+            text_u64(out, correlation);
+        } else {
+            text_append(out, at, (size_t)(behind - at));
+        }
+        text_puts(out, comma ? "," : "");
+        at = behind + 1;
+    }
+}
+
+/* \return false if the line is not as the recorder writes it. */
+static bool export_put_rows(struct export_details *details, const char *line, size_t len,
+                            struct text *batch, struct text *out, uint64_t *missing)
+{
+    struct columns c;
+    const char *end = line + len;
+    const char *row =
+        find_columns(line, len, &c) ? list_of(line, len, "\"rows\":[") : NULL;
+    const char *done = line;
+    for (; row && row < end && *row == '['; row += row < end && *row == ',') {
+        uint64_t correlation;
+        uint64_t shared;
+        const char *close = read_row(row + 1, end, &c, &correlation, &shared);
+        if (!close) {
+            return false;
+        }
+        bool alike = shared && shared != correlation;
+        bool found = alike && export_details_put(details, shared, correlation, out);
+        text_puts(out, found ? "\n" : "");
+        text_append(batch, done, (size_t)(row + 1 - done));
+        if (found) {
+            export_put_row(row + 1, close, &c, correlation, batch);
+        } else {
+            text_append(batch, row + 1, (size_t)(close - row - 1));
+        }
+        *missing += alike && !found;
+        done = close;
+        row = close + 1;
+    }
+    text_append(batch, done, (size_t)(end - done));
+    return row != NULL;
+}
+
+/* A detail is that of its own launch alone. */
+static void put_other(struct export_details *details, const char *line, size_t len,
+                      struct text *out)
+{
+    int64_t own;
+    if (!record_field_is(line, len, "type", RECORD_KERNEL_DETAIL) ||
+        !record_field_int64(line, len, COLUMN(corr_id), &own) ||
+        !export_details_put(details, (uint64_t)own, (uint64_t)own, out)) {
+        text_append(out, line, len);
+    }
+}
+
+uint64_t export_batch(struct export_details *details, const char *line, size_t len,
+                      struct text *out)
+{
+    struct text batch = {0};
+    uint64_t missing = 0;
+    size_t before = out->len;
+    if (record_field_is(line, len, "type", RECORD_KERNELS) &&
+        export_put_rows(details, line, len, &batch, out, &missing)) {
+        text_append(out, batch.data, batch.len);
+        out->failed = out->failed || batch.failed;
+    } else {
+        out->len = before;
+        put_other(details, line, len, out);
+    }
+    text_puts(out, "\n");
+    text_fini(&batch);
+    return missing;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the files of a session, channel by channel, with a kernel_detail for each
+ * launch. */
+#include "cli/verb_export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/flags.h"
+#include "base/message.h"
+#include "cli/exit_codes.h"
+#include "cli/export_batch.h"
+#include "cli/export_details.h"
+#include "cli/version_line.h"
+#include "schema/channels.h"
+#include "schema/layout.h"
+#include "schema/records.h"
+
+#define ACTIVE UINT32_MAX /* its number: behind all others */
+
+static const struct flag_table export_table = {
+    .program = "gpufl export",
+    .version = VERSION_LINE,
+    .usage = "DIR",
+    .about =
+        "Prints the session in DIR as lines of JSON, channel by channel, on standard "
+        "output. Launches that share a " RECORD_KERNEL_DETAIL " each get one of their "
+        "own, so that tools of the existing client, which join kernels and details by "
+        "correlation id, count all of them. Nothing is sent or changed.",
+    .notes =
+        "Exit status: 0 printed; 1 printed, but something is missing, as standard error "
+        "says; 2 usage error, or DIR is no session, or cannot be read.",
+    .operand = "DIR",
+    .operand_expected = "the directory of a session, <log_path>/<session id>",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+struct exporting {
+    const char *path;
+    int dir;
+    uint32_t *number; /* of a channel's files, ascending */
+    size_t count, cap;
+    struct export_details details;
+    struct text out;
+    bool incomplete;
+};
+
+/* \return EXIT_BAD_USE */
+static int export_fail(const char *path, const char *name, const char *why)
+{
+    message_line("gpufl export", "%s%s%s: %s", path, *name ? "/" : "", name, why);
+    return EXIT_BAD_USE;
+}
+
+static void export_lacks(struct exporting *e, const char *what)
+{
+    message_line("gpufl export", "%s: %s", e->path, what);
+    e->incomplete = true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a;
+    const uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Finds the files of the channel. */
+static int list_files(struct exporting *e, const char *channel)
+{
+    int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int rc = dir ? EXIT_ALL_DONE : export_fail(e->path, "", strerror(errno));
+    e->count = 0;
+    for (struct dirent *entry; rc == EXIT_ALL_DONE && (entry = readdir(dir)) != NULL;) {
+        struct layout_name name = layout_parse(entry->d_name);
+        if ((name.kind != LAYOUT_ACTIVE && name.kind != LAYOUT_NUMBERED) ||
+            strcmp(name.channel, channel) != 0) {
+            continue;
+        }
+        uint32_t *grown = array_grown(e->number, e->count, &e->cap, sizeof *grown);
+        e->number = grown ? grown : e->number;
+        if (name.gz || !grown) {
+            rc = export_fail(e->path, entry->d_name,
+                             grown ? "it is compressed (decompress it with gunzip)"
+                                   : "out of memory");
+            continue;
+        }
+        e->number[e->count++] = name.kind == LAYOUT_ACTIVE ? ACTIVE : name.number;
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    if (e->count) {
+        qsort(e->number, e->count, sizeof *e->number, by_number);
+    }
+    return rc;
+}
+
+/* Files that were deleted once they were sent, or lost. */
+static void export_check_numbers(struct exporting *e, const char *channel)
+{
+    uint32_t next = 1;
+    for (size_t i = 0; i < e->count; i++) {
+        bool gap = e->number[i] != ACTIVE && e->number[i] != next;
+        if (gap) {
+            char what[LAYOUT_PATH_MAX + 64];
+            snprintf(what, sizeof what,
+                     "%s: files %u to %u are not there, with the records in them",
+                     channel, next, e->number[i] - 1);
+            export_lacks(e, what);
+        }
+        next = e->number[i] + 1;
+    }
+}
+
+typedef int export_line(struct exporting *e, const char *line, size_t len);
+
+static int keep_detail(struct exporting *e, const char *line, size_t len)
+{
+    return export_details_add(&e->details, line, len)
+               ? EXIT_ALL_DONE
+               : export_fail(e->path, "", "out of memory");
+}
+
+static int print_line(struct exporting *e, const char *line, size_t len)
+{
+    text_clear(&e->out);
+    if (export_batch(&e->details, line, len, &e->out)) {
+        export_lacks(e, "launches share a " RECORD_KERNEL_DETAIL " that is not there");
+    }
+    if (e->out.failed) {
+        return export_fail(e->path, "", "out of memory");
+    }
+    return fwrite(e->out.data, 1, e->out.len, stdout) == e->out.len
+               ? EXIT_ALL_DONE
+               : EXIT_BAD_USE; /* main says so */
+}
+
+static int each_line(struct exporting *e, const char *name, export_line *visit)
+{
+    int fd = file_open(&sys_real, e->dir, name);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
+    int rc = file ? EXIT_ALL_DONE : export_fail(e->path, name, strerror(errno));
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t len;
+    while (rc == EXIT_ALL_DONE && (len = getline(&line, &cap, file)) > 0) {
+        if (line[len - 1] == '\n') {
+            rc = visit(e, line, (size_t)len - 1);
+        } else if (visit == print_line) {
+            export_lacks(e, "the last line of a file is cut off, and left out");
+        }
+    }
+    if (rc == EXIT_ALL_DONE && ferror(file)) {
+        rc = export_fail(e->path, name, strerror(errno));
+    }
+    free(line);
+    if (file) {
+        fclose(file);
+    }
+    return rc;
+}
+
+static int each_file(struct exporting *e, const char *channel, export_line *visit)
+{
+    int rc = list_files(e, channel);
+    for (size_t i = 0; rc == EXIT_ALL_DONE && i < e->count; i++) {
+        char name[LAYOUT_PATH_MAX];
+        if (e->number[i] == ACTIVE) {
+            layout_active(name, channel, false);
+        } else {
+            layout_numbered(name, channel, e->number[i], false);
+        }
+        rc = each_line(e, name, visit);
+    }
+    return rc;
+}
+
+static int export_session(struct exporting *e)
+{
+    size_t files = 0;
+    int rc = each_file(e, channel_name(CHANNEL_DEVICE), keep_detail);
+    for (int c = 0; rc == EXIT_ALL_DONE && c < CHANNEL_COUNT; c++) {
+        rc = each_file(e, channel_name((enum channel)c), print_line);
+        files += e->count;
+        export_check_numbers(e, channel_name((enum channel)c));
+    }
+    if (rc == EXIT_ALL_DONE && files == 0) {
+        return export_fail(e->path, "",
+                           "no files of a session (expected <log_path>/<session id>)");
+    }
+    return rc != EXIT_ALL_DONE ? rc : e->incomplete ? EXIT_NOT_ALL : EXIT_ALL_DONE;
+}
+
+int verb_export(int argc, char **argv)
+{
+    struct flag_words words = {argv, argc};
+    int rc = flags_read(&export_table, &words, NULL);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    struct exporting e = {.path = words.word[0]};
+    e.dir = open(e.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (e.dir < 0) {
+        return export_fail(e.path, "", strerror(errno));
+    }
+    rc = export_session(&e);
+    export_details_fini(&e.details);
+    text_fini(&e.out);
+    free(e.number);
+    close(e.dir);
+    return rc;
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gpufl export`: a session as tools read it that join kernels and details by corr_id alone."""
+import gzip
+import json
+import sys
+
+import lib
+from lib import check, equal
+import test_collector as collector
+from test_trace import _kernels, _run
+
+
+def _export(place, session):
+    done = place.run("gpufl", "export", session)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _without(record, *keys):
+    return {k: v for k, v in record.items() if k not in keys}
+
+
+def a_session_is_exported_as_if_each_launch_had_its_detail(place):
+    (shared,), _, _ = _run(place, "counted", GPUFL_LOG_ROTATE_BYTES="4096")
+    check(list(shared.glob("device.*.log")), "it has sealed files")
+    done, lines = _export(place, shared)
+    equal((done.returncode, done.stderr), (0, ""), "exit status, errors")
+    details = {d["corr_id"]: d for d in lines if d["type"] == "kernel_detail"}
+    kernels = list(_kernels(shared))
+    equal(sorted(details), sorted(k["corr_id"] for k in kernels), "a detail for each launch")
+    equal(sum(d["type"] == "kernel_detail" for d in lines), len(kernels), "and no other")
+    check(len(kernels) > 5 and not any("per_launch" in d for d in details.values()), "as older writers have them")
+    written = {d["corr_id"]: d for d in collector.records(shared, "device") if d["type"] == "kernel_detail"}
+    for kernel in kernels:
+        equal(_without(details[kernel["corr_id"]], "corr_id"),
+              _without(written[kernel["detail_corr_id"]], "corr_id", "per_launch"), "what the launches share")
+    rows = [dict(zip(r["columns"], row)) for r in lines if r["type"] == "kernel_event_batch" for row in r["rows"]]
+    equal([_without(r, "has_details", "detail_corr_id") for r in rows],
+          [_without(k, "has_details", "detail_corr_id", "name", "start_ns") for k in kernels], "the rows are the same")
+    check(all(r["has_details"] == 1 and r["detail_corr_id"] == r["corr_id"] for r in rows), "but that each names its own")
+    files = [json.loads(line) for c in lib.CHANNELS for line in lib.on_disk(shared, c).splitlines()]
+    others = [r for r in files if r["type"] not in ("kernel_detail", "kernel_event_batch")]
+    equal([r for r in lines if r["type"] not in ("kernel_detail", "kernel_event_batch")], others, "all other lines as they are")
+
+
+def a_session_with_details_of_its_own_is_printed_as_it_is(place):
+    (session,), _, _ = _run(place, "counted", GPUFL_KERNEL_DETAILS="per_launch")
+    done, _ = _export(place, session)
+    equal((done.returncode, done.stderr), (0, ""), "exit status, errors")
+    equal(done.stdout.encode(), b"".join(lib.on_disk(session, c) for c in lib.CHANNELS), "its lines")
+
+
+def what_is_missing_of_an_export_is_said(place):
+    (session,), _, _ = _run(place, "counted", GPUFL_LOG_ROTATE_BYTES="4096")
+    first = session / "device.1.log"
+    kept = first.read_bytes()
+    first.unlink()
+    done, _ = _export(place, session)
+    equal(done.returncode, 1, "a file is missing")
+    check("device: files 1 to 1 are not there" in done.stderr, done.stderr)
+    first.with_name("device.1.log.gz").write_bytes(gzip.compress(kept))
+    done, _ = _export(place, session)
+    check(done.returncode == 2 and "gunzip" in done.stderr, done.stderr)
+    first.with_name("device.1.log.gz").unlink()
+    first.write_bytes(kept)
+    with open(session / "scope.log", "ab") as active:
+        active.write(b'{"type":"x","session_')
+    done, lines = _export(place, session)
+    equal(done.returncode, 1, "a line is cut off")
+    check("last line" in done.stderr and all("type" in r for r in lines), done.stderr)
+    for path in session.glob("device*.log"):
+        path.write_bytes(b"".join(line for line in path.read_bytes().splitlines(keepends=True) if b'"kernel_detail"' not in line))
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and "kernel_detail that is not there" in done.stderr, done.stderr)
+
+
+def a_directory_that_is_no_session_is_not_exported(place):
+    for path in (place.logs, place.path / "none", "/dev/null"):
+        done, _ = _export(place, path)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and str(path) in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
