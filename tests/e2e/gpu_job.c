@@ -29,6 +29,7 @@ static struct {
     __typeof__(fake_waits) *waits;
     __typeof__(fake_ends) *ends;
     __typeof__(fake_context) *context;
+    __typeof__(fake_ask) *ask;
     int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
                   void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
     int (*push)(int kind, uint64_t id);
@@ -59,6 +60,7 @@ static void open_gpu(void)
     find("fake_waits", &gpu.waits);
     find("fake_ends", &gpu.ends);
     find("fake_context", &gpu.context);
+    find("fake_ask", &gpu.ask);
     find("cuptiActivityRegisterCallbacks", &gpu.listen);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
     find("cuptiActivityPopExternalCorrelationId", &gpu.pop);
@@ -152,6 +154,16 @@ static void pushed(void)
     if (gpu.pop(3, &id) != 0 || id != 8 || gpu.pop(3, &id) == 0) {
         exit(6); /* it is not as this program left it */
     }
+}
+
+/* More than there are, so that some come to nothing. */
+static void asked(void)
+{
+    launch("_Z5firstPf", 3);
+    struct fake_asked told = gpu.ask(2000);
+    gpufl_flush();
+    launch("_Z5firstPf", 2);
+    fprintf(stderr, "asked %u %u\n", told.lent, told.distinct);
 }
 
 /* Whether the fake was called so. */
@@ -462,6 +474,8 @@ int main(int argc, char **argv)
         taken(5);
     } else if (strcmp(part, "other lends") == 0) {
         other_lent();
+    } else if (strcmp(part, "asked") == 0) {
+        asked();
     } else if (strcmp(part, "other frees") == 0) {
         other_frees();
     } else if (strcmp(part, "twice") == 0) {

@@ -73,6 +73,13 @@ def a_scope_without_memory_changes_no_errno(place):
         equal((done.returncode, _said(done)["errno"]), (0, "1"), f"memory ends at the {first}th: {done.stderr}")
 
 
+def a_disk_that_hangs_keeps_no_buffer_of_cupti(place):
+    """S3-07: their callback only queues them."""
+    done, _ = _live(place, "init:1", "threads:8:15000", "completed:3", "exit:5", host="write:h:6:1000000", LIFE_GPU="1")
+    equal((done.returncode, _said(done).get("completed")), (5, "1"), f"handed over while nothing is written: {done.stderr}")
+    check("has no end" in done.stderr, done.stderr)
+
+
 def nothing_is_left_of_a_session_that_could_not_begin(place):
     refused = 0
     for call in ("open:28", "write:28", "rename:28", "lock:13"):

@@ -267,6 +267,34 @@ def another_profiler_that_takes_the_buffers_is_noticed(place):
         _whole(session)
 
 
+def buffers_are_lent_to_many_threads_and_come_back(place):
+    """S3-04, S3-09: aligned, for as many records as fit (the fake looks), never more than 64, each used again."""
+    (session,), said, _ = _run(place, "asked")
+    lent, distinct = map(int, re.search(r"asked (\d+) (\d+)", said).groups())
+    check(2 <= distinct <= 64 and lent > distinct, f"{lent} lent, of {distinct}")
+    equal(len(list(_kernels(session))), 5, "the records before and behind it")
+    _whole(session)
+
+
+def all_kernels_are_recorded_whatever_their_rate(place):
+    """S2-30."""
+    (session,), _, _ = _run(place, "counted", **_options(place, kernel_sample_rate_ms=1000))
+    equal(len(list(_kernels(session))), 28, "rows")
+
+
+def monitor_opens_no_cupti(place):
+    """S2-58, by what the dynamic loader says that it looks for."""
+    for engine, opened in (("Monitor", set()), ("Trace", {"libcupti.so", "libgpufl-cupti.so"})):
+        done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", "init", "scope:a:100",
+                         "shutdown", env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
+                                          "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(place.path / engine),
+                                          "ASAN_OPTIONS": "detect_leaks=0"})
+        equal(done.returncode, 0, done.stderr)
+        told = "".join(path.read_text() for path in place.path.glob(f"{engine}.*"))
+        check("file=libnvidia-ml.so.1" in told, "it tells of the driver's library")
+        equal({name for name in ("libcupti.so", "libgpufl-cupti.so") if name in told}, opened, engine)
+
+
 def a_buffer_that_another_client_lent_is_left_alone(place):
     (session,), _, _ = _run(place, "other lends")
     equal(len(list(_kernels(session))), 3, "those in buffers of ours")

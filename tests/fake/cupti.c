@@ -60,7 +60,8 @@ static struct {
         size_t size, used;
         struct full *next;
     } * first, **last;
-    unsigned out; /* completed by us, not yet handed over */
+    unsigned out;       /* completed by us, not yet handed over */
+    unsigned completed; /* whose callback has returned */
     bool thread_runs;
     bool sampled[GPUS];
     uint64_t crc; /* of the module that the kernels are of: the last */
@@ -173,6 +174,7 @@ static void *hand_over(void *arg)
         fake.complete(NULL, 0, full->bytes, full->size, full->used);
         free(full);
         pthread_mutex_lock(&fake.lock);
+        fake.completed++;
         fake.out--;
         pthread_cond_broadcast(&fake.changed);
     }
@@ -191,6 +193,20 @@ static void end_buffer(void)
     pthread_cond_broadcast(&fake.changed);
 }
 
+/* As CUPTI's documentation asks for them: aligned, and with room for as many records as
+ * fit. */
+static void lend(uint8_t **buffer, size_t *size)
+{
+    size_t most = 1;
+    *buffer = NULL;
+    fake.request(buffer, size, &most);
+    if (*buffer && ((uintptr_t)*buffer % 8 || most != 0 || *size < 4096)) {
+        fprintf(stderr, "fake libcupti: a buffer at %p of %zu bytes for %zu records\n",
+                (void *)*buffer, *size, most);
+        abort();
+    }
+}
+
 static void append(const void *record)
 {
     CUpti_Activity head;
@@ -203,8 +219,7 @@ static void append(const void *record)
         end_buffer();
     }
     if (wanted && !fake.buffer) {
-        size_t most;
-        fake.request(&fake.buffer, &fake.size, &most);
+        lend(&fake.buffer, &fake.size);
         fake.used = 0;
     }
     if (wanted && !fake.buffer) {
@@ -955,4 +970,68 @@ EXPORT void fake_context(int gpu, const char *folder)
     CUpti_ModuleResourceData module = {.cubinSize = sizeof bytes, .pCubin = bytes};
     tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, NULL);
     tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &module);
+}
+
+/* ---- buffers ---- */
+
+#define ASKERS 8
+
+static struct {
+    pthread_mutex_t lock;
+    uint8_t *seen[FAKE_BUFFERS_MAX];
+    struct fake_asked asked;
+} ask = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void see(uint8_t *buffer)
+{
+    unsigned i = 0;
+    pthread_mutex_lock(&ask.lock);
+    ask.asked.lent++;
+    while (i < ask.asked.distinct && ask.seen[i] != buffer) {
+        i++;
+    }
+    if (i == ask.asked.distinct && i < FAKE_BUFFERS_MAX) {
+        ask.seen[ask.asked.distinct++] = buffer;
+    }
+    pthread_mutex_unlock(&ask.lock);
+}
+
+/* Two at a time. */
+static void *ask_often(void *times)
+{
+    for (unsigned i = 0; i < *(unsigned *)times; i++) {
+        uint8_t *buffer[2];
+        size_t size[2];
+        for (int b = 0; b < 2; b++) {
+            lend(&buffer[b], &size[b]);
+        }
+        for (int b = 0; b < 2; b++) {
+            if (buffer[b]) {
+                memset(buffer[b], 0xff, size[b]);
+                see(buffer[b]);
+                fake.complete(NULL, 0, buffer[b], size[b], 0);
+            }
+        }
+    }
+    return NULL;
+}
+
+EXPORT struct fake_asked fake_ask(unsigned times)
+{
+    pthread_t thread[ASKERS];
+    for (int i = 0; i < ASKERS; i++) {
+        pthread_create(&thread[i], NULL, ask_often, &times);
+    }
+    for (int i = 0; i < ASKERS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    return ask.asked;
+}
+
+EXPORT unsigned fake_completed(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    unsigned completed = fake.completed;
+    pthread_mutex_unlock(&fake.lock);
+    return completed;
 }

@@ -33,4 +33,17 @@ void fake_ends(void);
  * name is the same; or, without a folder, it goes. */
 void fake_context(int gpu, const char *folder);
 
+#define FAKE_BUFFERS_MAX 1024
+
+struct fake_asked {
+    unsigned lent, distinct;
+};
+
+/** Asks for buffers from eight threads at once, \p times each, writes to all of each, and
+ * gives it back without records. */
+struct fake_asked fake_ask(unsigned times);
+
+/** Buffers that were handed over, and whose callback has returned. */
+unsigned fake_completed(void);
+
 #endif

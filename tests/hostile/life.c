@@ -17,6 +17,7 @@
  *  - timer: a signal each millisecond from here on
  *  - fsize:N: no file may grow beyond N bytes
  *  - vandal:rm, vandal:cut, vandal:mv, vandal:mode: what happens to the log directory
+ *  - completed:N: waits for N buffers of the GPU's records that were handed over
  *  - nap:US; exec: the words behind it are another program's
  *
  * and at the end return:N, exit:N, _exit:N, quick_exit:N, exit_thread:N (by another
@@ -59,6 +60,7 @@ static struct {
     __typeof__(gpufl_scope_begin) *begin;
     __typeof__(gpufl_scope_end) *end;
     __typeof__(fake_launch) *launch;
+    __typeof__(fake_completed) *completed;
 } call;
 
 static struct {
@@ -90,6 +92,7 @@ static void find_calls(void)
     find("gpufl_scope_end", &call.end);
     if (getenv("LIFE_GPU") && dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL)) {
         find("fake_launch", &call.launch);
+        find("fake_completed", &call.completed);
     }
 }
 
@@ -369,6 +372,14 @@ static void vandalise(const char *how)
     }
 }
 
+static void wait_completed(unsigned count)
+{
+    for (int ms = 0; call.completed() < count && ms < 20000; ms++) {
+        nap_us(1000);
+    }
+    say("completed", call.completed() >= count);
+}
+
 static void leave_open(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -512,6 +523,8 @@ static bool is_work_word(const char *verb, const char *rest, const char *more)
         fork_child(rest);
     } else if (strcmp(verb, "spawn") == 0 || strcmp(verb, "vfork") == 0) {
         spawn_true(*verb == 'v');
+    } else if (strcmp(verb, "completed") == 0) {
+        wait_completed((unsigned)atoi(rest));
     } else if (strcmp(verb, "nap") == 0) {
         nap_us(atol(rest));
     } else {
