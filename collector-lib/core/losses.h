@@ -32,6 +32,9 @@
       "names of scopes and phases, recorded as \"(other)\": their table was full")       \
     X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
       "names of kernels, recorded as \"(other)\": their table was full")                 \
+    X(LOSS_STACKS, "stacks",                                                             \
+      "launches and synchronisations without their call stack: the table of stacks was " \
+      "full")                                                                            \
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \

@@ -75,13 +75,13 @@ static void count_missing(struct feature *f, char *reason, size_t size, const ch
     f->reason = reason;
 }
 
-static struct feature stack_feature(const struct tracing *t, bool requested, char *reason,
+static struct feature stack_feature(const struct tracing *t, bool requested,
+                                    const struct losses *losses, char *reason,
                                     size_t size)
 {
     struct feature f = callback_feature(t, "stack_traces", requested, t->log.stacks);
-    uint64_t overflowed = stacks_overflowed();
-    if (*f.mode && overflowed) {
-        count_missing(&f, reason, size, "no_room", overflowed);
+    if (*f.mode && losses->count[LOSS_STACKS]) {
+        count_missing(&f, reason, size, "no_room", losses->count[LOSS_STACKS]);
     }
     return f;
 }
@@ -218,7 +218,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         callback_feature(t, "external_correlation", s->external_correlation,
                          t->log.externals),
         source_feature(t, s->source_collection, crowded, sizeof crowded),
-        stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
+        stack_feature(t, s->stack_trace, losses, overflowed, sizeof overflowed),
         scope_feature(t, losses, reason, sizeof reason),
     };
     static const enum channel channel[] = {CHANNEL_DEVICE, CHANNEL_SCOPE,  CHANNEL_SCOPE,

@@ -16,6 +16,7 @@
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/job_threads.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/core/stacks.h"
 #include "collector-lib/core/thread.h"
 #include "collector-lib/writer/file_names.h"
 #include "collector-lib/writer/writer_append.h"
@@ -204,6 +205,7 @@ gpufl_status writer_start(const struct settings *settings,
     rings_losses(input->rings, &w->lost_before);
     w->lost_before.count[LOSS_SCOPE_NAMES] =
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+    w->lost_before.count[LOSS_STACKS] = stacks_overflowed();
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,

@@ -7,6 +7,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/core/stacks.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"
 #include "collector-lib/writer/writer_append.h"
@@ -239,6 +240,7 @@ struct losses writer_lines_losses(struct writer *w)
     rings_losses(w->rings, &losses);
     losses.count[LOSS_SCOPE_NAMES] =
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+    losses.count[LOSS_STACKS] = stacks_overflowed();
     losses.count[LOSS_KERNEL_NAMES] =
         atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
     losses.count[LOSS_DEVICE_SAMPLES] =

@@ -467,6 +467,31 @@ static void without_memory(void)
     setrlimit(RLIMIT_AS, &limit);
 }
 
+/* Of two calls, one for each bit of \p path: as many stacks as there are paths. */
+__attribute__((noinline, noclone)) static void launch_by(unsigned path, int bits)
+{
+    if (bits == 0) {
+        gpu.launch("_Z1fv", 1);
+    } else if (path & 1) {
+        launch_by(path >> 1, bits - 1);
+    } else {
+        launch_by(path >> 1, bits - 1);
+        __asm__ volatile("" ::: "memory");
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+/* 20,000 launches, each with a stack of its own, and no faster than they are written. */
+static void many_stacks(void)
+{
+    for (unsigned i = 0; i < 20000; i++) {
+        launch_by(i, 15);
+        if (i % 1000 == 999) {
+            gpufl_flush();
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -480,6 +505,7 @@ int main(int argc, char **argv)
         {"forgotten", forgotten},
         {"churn", churn},
         {"many names", many_names},
+        {"many stacks", many_stacks},
         {"without memory", without_memory},
         {"recurring", recurring},
         {"full disk", full_disk},

@@ -63,6 +63,17 @@ def each_kind_that_finds_no_room_has_its_counter(place):
     equal(said.count(session.name), 1, said)
 
 
+def launches_whose_stack_found_no_room_are_counted(place):
+    options = place.path / "stacks.json"
+    options.write_text('{"enable_stack_trace": true}')
+    session, said, report, _ = _play(place, "many stacks", GPUFL_CONFIG_FILE=str(options))
+    losses, capabilities = _closing(session)
+    equal(losses, {"stacks": 20000 - 16384}, "those beyond the table's room")
+    equal((capabilities["stack_traces"]["status"], capabilities["stack_traces"]["reason_code"]),
+          ("partial", "no_room:3616"), "the capability")
+    _all_say(said, report, "3616 launches and synchronisations without their call stack")
+
+
 def a_thread_without_memory_is_counted(place):
     if lib.SANITIZER or lib.VALGRIND or lib.EMULATOR:
         lib.skip("the address space is not the program's own")
