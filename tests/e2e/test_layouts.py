@@ -2,6 +2,7 @@
 """Directories of the existing clients: 1.1, whose files shift while they are read."""
 import gzip
 import json
+import os
 import re
 import shutil
 import signal
@@ -11,7 +12,7 @@ import zlib
 import lib
 from lib import check, equal, until
 import sink
-from writers import KEPT, Live, SHIFTING_ID as SESSION, Shifting
+from writers import KEPT, Live, SHIFTING_ID as SESSION, Shifting, Windows
 
 
 def a_finished_11_session_is_sent_in_order(place):
@@ -33,6 +34,34 @@ def a_finished_11_session_is_sent_in_order(place):
     check(backend.complete(SESSION), "every channel ends in shutdown: complete")
     again = lib.upload(place, backend.url)
     equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
+
+
+def what_is_removed_last_ends_a_session_at_once(place):
+    """Not at the next look, a minute later: `.tmp` by whoever published what a dead 1.3 job left, and in 1.1 the plain
+    file behind its compressed form."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url)
+    windows, shifting = Windows(place.logs), Shifting(place.logs, compress=False)
+    for writer in (windows, shifting):
+        writer.line("device")
+        writer.line("scope")
+        until(lambda w=writer: w is windows or backend.export(w.id, "scope"), "it is watched")
+    for channel in windows.channels:
+        windows.line(channel, "shutdown")
+        windows.rotate(channel)
+    windows.die()
+    packed = shifting.dir / "device.log.gz"
+    packed.write_bytes(gzip.compress(shifting.active("device").read_bytes())[:-9])
+    os.utime(packed, (1, 1))  # nobody is compressing it any more
+    until(lambda: {writer.id for writer in (windows, shifting) if re.search(
+        rf"session.(held|refused) session={writer.id}", agent.log.read_text())} == {windows.id, shifting.id}, "both wait")
+    shifting.end()
+    until(lambda: all(b'"shutdown"' in backend.export(shifting.id, c) for c in shifting.channels), "all of it is sent")
+    windows.tmp.rmdir()
+    packed.unlink()
+    for writer in (windows, shifting):
+        until(lambda w=writer: backend.complete(w.id), f"{writer.id} is complete")
+        lib.holds(backend, writer)
 
 
 def records_written_with_spaces_end_a_session_too(place):

@@ -141,6 +141,25 @@ static void a_directory_that_is_made_anew_is_watched(void **state)
     }
 }
 
+static void a_file_that_is_removed_is_noticed(void **state)
+{
+    struct watched *t = *state;
+    char path[512];
+    make(t, "a");
+    await(t, "a", HINT_CHANGED);
+    snprintf(path, sizeof path, "%s/a/device.log", t->root);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    while (!was(t, "a", HINT_GREW)) { /* that it was made is noticed before */
+        assert_int_equal(write(fd, "x", 1), 1);
+        take(t);
+    }
+    t->hints = 0;
+    assert_int_equal(unlink(path), 0);
+    await(t, "a", HINT_CHANGED);
+    close(fd);
+}
+
 static void names_that_change_places_are_watched_again(void **state)
 {
     struct watched *t = *state;
@@ -324,6 +343,7 @@ int main(void)
             a_name_that_was_renamed_is_watched_again_in_its_new_place, begin, end),
         cmocka_unit_test_setup_teardown(a_directory_that_is_made_anew_is_watched, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(a_file_that_is_removed_is_noticed, begin, end),
         cmocka_unit_test_setup_teardown(names_that_change_places_are_watched_again, begin,
                                         end),
         cmocka_unit_test_setup_teardown(

@@ -124,6 +124,14 @@ void engine_poll_end(struct engine *engine)
     }
 }
 
+/* A session whose writer is gone grows no more: the next scan is soon enough, unless all
+ * that it waits for is that something is removed. */
+static bool wakeups_is_over(const struct session *session)
+{
+    return session_writer_is_gone(session) && !session->unread &&
+           session->salvage == SESSION_SALVAGE_NONE;
+}
+
 void engine_visit_changed(struct engine *engine,
                           void (*visit)(void *arg, unsigned root, const char *root_path,
                                         const char *session_path, bool done),
@@ -149,10 +157,8 @@ void engine_visit_changed(struct engine *engine,
                 continue; /* most of a large backlog has ended, as the first inspection
                              shows */
             }
-            /* A session whose writer is gone grows no more: the next scan is soon enough.
-             */
-            bool done = s->state == SESSION_DONE || !session_is_listed(s) ||
-                        session_writer_is_gone(s);
+            bool done =
+                s->state == SESSION_DONE || !session_is_listed(s) || wakeups_is_over(s);
             if (s->watched == done && !s->unwatchable) {
                 s->watched = !done;
                 visit(arg, i, root->path, s->path, done);
