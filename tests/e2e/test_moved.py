@@ -176,6 +176,29 @@ def sessions_of_the_older_clients_are_not_read_under_another_name(place):
             equal(backend.export(other, "device"), b"", "nothing is sent under another name")
 
 
+def what_a_dead_13_job_did_not_publish_keeps_its_name(place):
+    """No sidecar says which: a salvage would make some by the name of the directory."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    left = (lambda w: None, lambda w: w.retire("device"), lambda w: w.squeeze("device", w.retire("device")))
+    for n, leave in enumerate(left):
+        logs = place.path / f"logs-{n}"
+        logs.mkdir(mode=0o700)
+        writer = Windows(logs)
+        writer.line("device")
+        leave(writer)
+        writer.die()
+        name = writer.dir
+        _move(writer, logs / "my-run")
+        agent = lib.agent(place, backend.url, "--rescan-interval=100ms", "--salvage", folder=logs)
+        until(lambda a=agent: "what it holds is of another session" in a.log.read_text(), "it is held")
+        _move(writer, name)
+        until(lambda w=writer: backend.complete(w.id), "it goes on under its name")
+        lib.holds(backend, writer)
+        equal(backend.export("my-run", "device"), b"", "nothing is sent under another name")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+
+
 def copies_in_a_group_are_not_sent_whichever_is_found_first(place):
     """A group lists its directories in any order: of a dozen copies, some come before their sessions."""
     group = place.logs / "run-1"

@@ -10,9 +10,11 @@
 #include "base/file.h"
 #include "schema/record_field.h"
 #include "upload/source/gz_cache.h"
+#include "upload/source/listing.h"
 
 #define NAMED_HEAD_BYTES 4096u
-#define NAMED_PATH_BYTES (2 * (LAYOUT_NAME_MAX + 1) + LAYOUT_PATH_MAX)
+#define NAMED_PATH_BYTES (2 * (LAYOUT_NAME_MAX + 1) + LAYOUT_PATH_MAX + 8)
+#define NAMED_TMP_MAX    64u /* names in `.tmp` that are looked at */
 
 struct named_dir {
     const struct sys *sys;
@@ -87,6 +89,32 @@ static bool named_by_line(const struct named_dir *dir, const struct scan_channel
     return named;
 }
 
+/* What a dead writer has not published yet: a salvage would make sidecars by the name of
+ * the directory. */
+static bool named_by_unpublished(const struct named_dir *dir,
+                                 char id[LAYOUT_NAME_MAX + 1])
+{
+    char path[NAMED_PATH_BYTES];
+    char file[NAMED_PATH_BYTES];
+    struct listing listing;
+    const struct dirent64 *entry;
+    bool named = false;
+    snprintf(path, sizeof path, "%s/" LAYOUT_TMP_DIR, dir->path);
+    if (listing_open(&listing, dir->sys, dir->root, path) != GPUFL_OK) {
+        return false;
+    }
+    for (unsigned i = 0; !named && i < NAMED_TMP_MAX && (entry = listing_next(&listing));
+         i++) {
+        struct layout_name name = layout_parse(entry->d_name);
+        bool payload = name.kind == LAYOUT_ACTIVE || name.kind == LAYOUT_NUMBERED;
+        snprintf(file, sizeof file, LAYOUT_TMP_DIR "/%.*s", LAYOUT_PATH_MAX,
+                 entry->d_name);
+        named = payload && channel_is_known(name.channel) && named_in_file(dir, file, id);
+    }
+    listing_close(&listing);
+    return named;
+}
+
 bool named_session(const struct sys *sys, int root, const char *path,
                    const struct scan *scan, char id[LAYOUT_NAME_MAX + 1])
 {
@@ -98,5 +126,6 @@ bool named_session(const struct sys *sys, int root, const char *path,
                 : scan->layout == SESSION_SHIFTING ? named_by_line(&dir, c, id)
                                                    : false;
     }
-    return named;
+    return named || (scan->has_tmp && scan->layout == SESSION_WINDOWS &&
+                     named_by_unpublished(&dir, id));
 }

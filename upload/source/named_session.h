@@ -6,9 +6,9 @@
 
 #include "upload/source/scan.h"
 
-/** Copies into \p id what a sidecar, or the first line of a channel's oldest file, says
- * in `<root>/<path>`, of which \p scan was made. \return false if none says a valid id.
- */
+/** Copies into \p id what a sidecar, or the first line of a channel's oldest file, or, if
+ * nothing was published of a session of 1.3, of a file in `.tmp`, says in
+ * `<root>/<path>`, of which \p scan was made. \return false if none says a valid id. */
 bool named_session(const struct sys *sys, int root, const char *path,
                    const struct scan *scan, char id[LAYOUT_NAME_MAX + 1]);
 
