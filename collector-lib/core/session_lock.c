@@ -5,8 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "schema/layout.h"
+
+#define FILES_TRIED 32
 
 static int lock_file(const struct session_lock *lock)
 {
@@ -20,15 +24,44 @@ static bool are_no_locks(int error)
     return error == ENOSYS || error == ENOLCK || error == EOPNOTSUPP || error == EINVAL;
 }
 
+/* Whoever can open the file can lock it for reading, and keep us from locking it: nobody
+ * else can before we have. The directory, which was made as usual, tells the usual
+ * permissions, whether the umask or a default ACL has decided them. */
+static bool session_lock_show(const struct own_fd *file, int dir)
+{
+    struct stat of_dir;
+    struct stat st;
+    if (fstat(dir, &of_dir) < 0 || fstat(file->fd, &st) < 0) {
+        return false;
+    }
+    mode_t usual = of_dir.st_mode & 0666;
+    return (st.st_mode & 0666) == usual || fchmod(file->fd, usual) == 0;
+}
+
+/* Where fchmod is refused, as by FAT and some user-space file systems, the file is made
+ * with the usual permissions from the start. */
 int session_lock_take(struct session_lock *lock, int dir)
 {
-    int fd = openat(dir, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (!own_fd_take(&lock->file, fd)) {
-        return -1;
+    mode_t mode = 0600;
+    for (int tries = 1;; tries++) {
+        int fd = openat(dir, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (!own_fd_take(&lock->file, fd)) {
+            return -1;
+        }
+        lock->held = lock_file(lock) == 0;
+        lock->refused = lock->held ? 0 : errno;
+        bool shown = session_lock_show(&lock->file, dir) || mode != 0600;
+        bool of_other = !lock->held && !are_no_locks(lock->refused);
+        if ((shown && !of_other) || tries == FILES_TRIED) {
+            errno = lock->refused;
+            return of_other ? -1 : 0;
+        }
+        mode = shown ? mode : 0666;
+        own_fd_close(&lock->file);
+        if (unlinkat(dir, LAYOUT_LOCK, 0) < 0) {
+            return -1;
+        }
     }
-    lock->held = lock_file(lock) == 0;
-    lock->refused = lock->held ? 0 : errno;
-    return lock->held || are_no_locks(errno) ? 0 : -1;
 }
 
 void session_lock_mend(struct session_lock *lock, int dir)

@@ -2,9 +2,11 @@
 /* A write that the disk takes only a part of leaves whole lines. */
 #include "tests/support/check.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +16,49 @@
 #include <unistd.h>
 
 #include "collector-lib/core/session_dir.h"
+#include "schema/layout.h"
 #include "tests/support/dirs.h"
 
 #define LINE "{\"n\":1}\n"
+
+/* What others do between the creation of a lock file and its locking. */
+struct racer {
+    int locks;   /* so many files they lock for reading, whatever their mode */
+    int made;    /* so many were made … */
+    mode_t mode; /* …, the last one with this mode */
+};
+
+static struct racer racer;
+
+static void racer_lock(int dir, const char *path)
+{
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    int (*real)(int, const char *, int, ...) =
+        (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, "openat");
+    int fd = real(dir, path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &whole), 0); /* until the test has ended */
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    int (*real)(int, const char *, int, ...) =
+        (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, "openat");
+    struct stat st;
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    int fd = real(dir, path, flags, mode);
+    if (fd >= 0 && (flags & O_CREAT) && strcmp(path, LAYOUT_LOCK) == 0) {
+        assert_int_equal(fstat(fd, &st), 0);
+        racer.mode = st.st_mode & 0777;
+        if (racer.made++ < racer.locks) {
+            racer_lock(dir, path);
+        }
+    }
+    return fd;
+}
 
 struct recording {
     char *root;
@@ -120,12 +162,45 @@ static void half_a_line_that_could_not_be_cut_off_is_before_the_next_ones(void *
     recording_close(&r);
 }
 
+static void nobody_else_can_open_the_lock_file_before_it_is_locked(void **state)
+{
+    (void)state;
+    const mode_t masks[] = {0, 022, 027, 077};
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        struct recording r;
+        struct stat st;
+        racer = (struct racer){0};
+        mode_t usual = umask(masks[i]);
+        recording_open(&r);
+        umask(usual);
+        assert_int_equal(racer.made, 1);
+        assert_int_equal(racer.mode, 0600);
+        assert_int_equal(fstat(r.dir.lock.file.fd, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0666 & ~masks[i]);
+        recording_close(&r);
+    }
+}
+
+/* Where the file system has no modes. */
+static void a_lock_file_that_another_locks_first_is_made_anew(void **state)
+{
+    (void)state;
+    struct recording r;
+    racer = (struct racer){.locks = 5};
+    recording_open(&r);
+    assert_true(r.dir.lock.held);
+    assert_int_equal(racer.made, 6);
+    recording_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_a_line_is_cut_off),
         cmocka_unit_test(nothing_is_written_behind_half_a_line),
         cmocka_unit_test(half_a_line_that_could_not_be_cut_off_is_before_the_next_ones),
+        cmocka_unit_test(nobody_else_can_open_the_lock_file_before_it_is_locked),
+        cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
