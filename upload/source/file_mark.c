@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/crc32c.h"
+#include "base/crc32c_combine.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "upload/http/encode.h"
@@ -48,6 +50,23 @@ struct record_mark file_mark_over(struct record_mark mark, const char *data, siz
     next.crc32 = encode_crc32(next.crc32, data + len - last, last);
     next.bytes += (uint32_t)last;
     return next;
+}
+
+void file_run_add(struct file_run *run, const char *data, uint64_t len)
+{
+    static const char zeros[MARK_MOST_BYTES]; /* all that a mark covers */
+    size_t last = len < sizeof zeros ? (size_t)len : sizeof zeros;
+    if (data) {
+        uint32_t crc = crc32c(0, data, (size_t)len);
+        run->crc = crc32c_combine(run->crc, crc, len);
+        run->file_crc = crc32c_combine(run->file_crc, crc, len);
+        run->mark = file_mark_over(run->mark, data, (size_t)len);
+    } else {
+        run->crc = crc32c_zeros(run->crc, len);
+        run->file_crc = crc32c_zeros(run->file_crc, len);
+        run->mark = file_mark_over(run->mark, zeros, last);
+    }
+    run->offset += len;
 }
 
 /* \return the bytes read at \p at, at most \p cap; -1 if the file is unreadable; -2 if

@@ -37,6 +37,17 @@ bool file_known_same(const struct file_known *a, const struct file_known *b);
 /** \return \p mark moved over \p len bytes that follow it; it covers 4 KiB at most. */
 struct record_mark file_mark_over(struct record_mark mark, const char *data, size_t len);
 
+/** Checksums over the files of a channel, one behind the other. */
+struct file_run {
+    uint64_t offset;         /**< of the current file */
+    uint32_t crc;            /**< CRC-32C of all bytes up to there */
+    uint32_t file_crc;       /**< of those of the current file */
+    struct record_mark mark; /**< of the last ones of it */
+};
+
+/** Adds \p len bytes that follow; NULL for \p data = so many zero bytes. */
+void file_run_add(struct file_run *run, const char *data, uint64_t len);
+
 /** Compares the bytes before \p at with \p mark. A mark that is not known matches every
  * file in which a line, or the file, ends at \p at. A compressed file is read through
  * \p gz; NULL = it is not compressed. */
