@@ -12,6 +12,7 @@
 #include "tests/support/pick.h"
 #include "tests/support/rig.h"
 #include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
 #include "tests/support/shifting_writer.h"
 
 #define STEPS 60
@@ -76,13 +77,38 @@ static void compare(struct rig *rig)
     free(stored);
 }
 
-static void one_round(uint64_t seed)
+/* With positions, the journal may be lost, too, and the backend may go back. */
+static void lose_something(struct rig *rig, struct rig_positions *backup)
+{
+    rig_stop(rig);
+    if (!rig->positions.declared || pick(3) == 0) {
+        rig_start(rig);
+        return;
+    }
+    if (pick(2)) {
+        rig_lose_journal(rig);
+    }
+    if (pick(4) == 0) {
+        rig_positions_copy(backup, &rig->positions);
+    } else if (pick(4) == 0 && backup->declared) {
+        unsigned epoch = rig->positions.epoch + 1;
+        rig_positions_copy(&rig->positions, backup);
+        rig->positions.epoch = epoch;
+    }
+    rig_start(rig);
+}
+
+static void one_round(uint64_t seed, bool positions)
 {
     static struct rig rig;
     struct sys sys;
     struct engine_summary s;
+    struct rig_positions backup = {0};
     pick_seed(seed);
     start(&rig, &sys);
+    if (positions) {
+        rig_positions_on(&rig);
+    }
     shifting_writer.compresses = pick(4) != 0;
     shifting_writer.alike = pick(2);
     for (uint64_t n = pick(200); n > 0; n--) {
@@ -95,8 +121,7 @@ static void one_round(uint64_t seed)
         in_between = (unsigned)pick(30);
         switch (pick(6)) {
         case 0:
-            rig_stop(&rig);
-            rig_start(&rig);
+            lose_something(&rig, &backup);
             break;
         case 1:
             rig.silent = !rig.silent;
@@ -114,34 +139,48 @@ static void one_round(uint64_t seed)
     compare(&rig);
     engine_summary(rig.engine, &s);
     assert_int_equal(s.sessions_done, 1);
+    rig_positions_fini(&backup);
     finish(&rig);
+}
+
+static void rounds(bool positions)
+{
+    const char *seed = getenv("SEED");
+    const char *many = getenv("ROUNDS");
+    uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
+    uint64_t last = seed ? first : many ? strtoull(many, NULL, 10) : 30;
+    for (uint64_t s = first; s <= last; s++) {
+        printf("SEED=%llu\r", (unsigned long long)s);
+        fflush(stdout);
+        one_round(s, positions);
+    }
+    putchar('\n');
 }
 
 static void every_line_arrives_once_while_names_shift(void **state)
 {
     (void)state;
-    const char *seed = getenv("SEED");
-    const char *rounds = getenv("ROUNDS");
-    uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
-    uint64_t last = seed ? first : rounds ? strtoull(rounds, NULL, 10) : 30;
-    for (uint64_t s = first; s <= last; s++) {
-        printf("SEED=%llu\r", (unsigned long long)s);
-        fflush(stdout);
-        one_round(s);
-    }
-    putchar('\n');
+    rounds(false);
+}
+
+static void by_positions_every_line_arrives_once_whatever_is_lost(void **state)
+{
+    (void)state;
+    rounds(true);
 }
 
 /* More rotations than are kept, between two looks: what is left is sent, in order and
  * once, and the session is not reported complete. */
-static void what_the_writer_dropped_is_said(void **state)
+static void drop_some(bool positions)
 {
-    (void)state;
     static struct rig rig;
     struct sys sys;
     struct engine_summary s;
     pick_seed(7);
     start(&rig, &sys);
+    if (positions) {
+        rig_positions_on(&rig);
+    }
     in_between = 0;
     shifting_writer_line();
     rig_start(&rig);
@@ -162,14 +201,25 @@ static void what_the_writer_dropped_is_said(void **state)
                         shifting_writer.written + shifting_writer.len - rest);
     engine_summary(rig.engine, &s);
     assert_int_equal(s.sessions_done, 0);
+    const struct rig_stream *st =
+        rig_positions_stream(&rig.positions, SHIFTING_ID, SHIFTING_CHANNEL);
+    assert_int_equal(st->end.losses, positions);
     free(stored);
     finish(&rig);
+}
+
+static void what_the_writer_dropped_is_said(void **state)
+{
+    (void)state;
+    drop_some(false);
+    drop_some(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_arrives_once_while_names_shift),
+        cmocka_unit_test(by_positions_every_line_arrives_once_whatever_is_lost),
         cmocka_unit_test(what_the_writer_dropped_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,13 +91,14 @@ static void compare_texts(struct comparison_of *c, const char *written,
     c->missing += count_to(c, at, NULL);
 }
 
-/* Without positions, which the existing clients' files have not, what was stored is known
- * from one journal alone. Where that was lost, or where there are two, lines come again
- * or are put into quarantine. */
+/* Without positions, which windows of the existing client have not, what was stored is
+ * known from one journal alone. Where that was lost, or where there are two, lines come
+ * again or are put into quarantine. */
 static bool is_by_journal(const struct world *world, const struct job *job)
 {
     const struct server *server = &world->server;
-    return (server->kind != SERVER_POSITIONS || server->hid || job->old.layout) &&
+    return (server->kind != SERVER_POSITIONS || server->hid ||
+            job->old.layout == OLD_WINDOWS) &&
            (world->state_harmed || world->plan.own_state || server->went_back);
 }
 

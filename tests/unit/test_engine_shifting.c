@@ -32,18 +32,22 @@ static unsigned turns_in(struct rig *rig, uint64_t minutes)
 static void a_place_in_an_unknown_file_is_not_looked_for_all_the_time(void **state)
 {
     (void)state;
-    struct rig *rig = rig_positions_on(rig_new());
-    in_root(rig, "mkdir " RIG_ID " && for i in 1 2 3; do echo '{\"type\":\"job_start\","
-                 "\"n\":'$i'}'; done >" RIG_ID "/device.log");
-    rig_start(rig);
-    rig_run(rig, 2 * MINUTES_MS, false);
-    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
-    rig_stop(rig);
-    in_root(rig, "rm .gpufl-agent/journal* && printf '{\"ty' >" RIG_ID "/device.log");
-    rig_start(rig);
-    rig_run(rig, 2 * MINUTES_MS, false);
-    assert_true(turns_in(rig, 10) < 1000);
-    rig_delete(rig);
+    for (int positions = 0; positions < 2; positions++) {
+        struct rig *rig = positions ? rig_positions_on(rig_new()) : rig_new();
+        in_root(rig,
+                "mkdir " RIG_ID " && for i in 1 2 3; do echo "
+                "'{\"type\":\"job_start\",\"n\":'$i'}'; done >" RIG_ID "/device.log");
+        rig_start(rig);
+        rig_run(rig, 2 * MINUTES_MS, false);
+        assert_int_equal(rig_count(rig, positions ? TRANSPORT_PARTS : TRANSPORT_BATCH),
+                         1);
+        rig_stop(rig);
+        in_root(rig, "rm .gpufl-agent/journal* && printf '{\"ty' >" RIG_ID "/device.log");
+        rig_start(rig);
+        rig_run(rig, 2 * MINUTES_MS, false);
+        assert_true(turns_in(rig, 10) < 1000);
+        rig_delete(rig);
+    }
 }
 
 static int some_batches(struct rig *rig, const struct rig_request *r)
@@ -111,22 +115,6 @@ static void without_its_first_file_all_that_is_there_is_sent(void **state)
     rig_delete(rig);
 }
 
-/* Its numbers change: which bytes a place means could not be told. */
-static void a_session_of_the_11_layout_is_sent_without_positions(void **state)
-{
-    (void)state;
-    struct rig *rig = rig_positions_on(rig_new());
-    in_root(rig, "mkdir " RIG_ID " && printf '{\"type\":\"job_start\"}\\n"
-                 "{\"type\":\"shutdown\"}\\n' >" RIG_ID "/device.log");
-    rig_start(rig);
-    rig_run(rig, 10 * MINUTES_MS, false);
-    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 0);
-    assert_int_equal(rig_count(rig, TRANSPORT_ENDS), 0);
-    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2);
-    assert_int_equal(rig_summary(rig).sessions_done, 1);
-    rig_delete(rig);
-}
-
 /* By reads of so many bytes, files are known; they fail while it is set. */
 #define HEAD_BYTES 512
 static bool reads_fail;
@@ -186,7 +174,6 @@ int main(void)
         cmocka_unit_test(a_place_in_an_unknown_file_is_not_looked_for_all_the_time),
         cmocka_unit_test(a_place_of_which_only_the_number_is_known_is_found_by_that),
         cmocka_unit_test(without_its_first_file_all_that_is_there_is_sent),
-        cmocka_unit_test(a_session_of_the_11_layout_is_sent_without_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,10 +155,11 @@ static bool position_take(struct stream *st, const struct record_settled *settle
 }
 
 bool position_adopt(struct stream *st, const struct reply_end *end,
-                    const struct record_mark *mark)
+                    const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
-    settled.mark = *mark;
+    settled.head = own->head;
+    settled.mark = own->mark;
     return position_take(st, &settled);
 }
 
@@ -172,10 +173,12 @@ void position_note_whole(struct stream *st)
     }
 }
 
-bool position_part_at(struct stream *st, const struct reply_end *end, uint64_t offset)
+bool position_part_at(struct stream *st, const struct reply_end *end,
+                      const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
-    settled.end = offset;
+    settled.head = own->head;
+    settled.end = own->offset;
     settled.how = SETTLED_GIVEN_UP;
     return position_take(st, &settled);
 }

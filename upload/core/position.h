@@ -25,10 +25,11 @@ bool position_advance(struct stream *stream, const struct record_settled *settle
  * position_advance. */
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
 
-/** Settles \p end, which the backend told and own bytes prove, forward or back; \p mark
- * is of the bytes before it. \return as position_advance. */
+/** Settles \p end, which the backend told and own bytes prove, forward or back; \p own is
+ * where that is: the head of its file and the mark of the bytes before it. \return as
+ * position_advance. */
 bool position_adopt(struct stream *stream, const struct reply_end *end,
-                    const struct record_mark *mark);
+                    const struct stream_end *own);
 
 /** Notes that the backend has all lines up to its end: what was not found or given up
  * before is no loss. */
@@ -39,11 +40,11 @@ void position_note_whole(struct stream *stream);
  * position_advance. */
 bool position_choose(struct stream *stream, bool positions);
 
-/** Settles the stream up to \p end because a person said so: it goes on at \p offset of
- * the same file, where own bytes and those of the backend part, and sends what follows
- * once more. \return as position_advance. */
+/** Settles the stream up to \p end because a person said so: it goes on at \p own of the
+ * same file, where own bytes and those of the backend part, and sends what follows once
+ * more. \return as position_advance. */
 bool position_part_at(struct stream *stream, const struct reply_end *end,
-                      uint64_t offset);
+                      const struct stream_end *own);
 
 /** Notes what else is to be known of its end. \return as position_advance. */
 bool position_note_end(struct stream *stream, enum end_state state);

@@ -77,15 +77,15 @@ bool stream_begins_again(const struct stream *st)
     return st->reached_file && st->file == 1 && st->offset == 0;
 }
 
-bool stream_is_live(const struct stream *st)
+bool stream_takes_positions(const struct stream *st)
 {
-    return st->kind == STREAM_BATCHED && st->session->layout == SESSION_LIVE;
+    return st->kind == STREAM_BATCHED && st->session->layout != SESSION_WINDOWS;
 }
 
 bool stream_knows_end(const struct stream *st)
 {
     const struct origin *origin = &st->session->root->engine->origin;
-    return !origin->positions || !stream_is_live(st) ||
+    return !origin->positions || !stream_takes_positions(st) ||
            (st->positions ? st->end.at.file && !st->unproved : st->end.epoch != 0);
 }
 

@@ -171,7 +171,7 @@ bool stream_packed_is_whole(const struct stream *stream, uint32_t file, uint64_t
 bool stream_begins_again(const struct stream *stream);
 
 /** \return true if it may go by positions: windows have identities of their own. */
-bool stream_is_live(const struct stream *stream);
+bool stream_takes_positions(const struct stream *stream);
 
 /** \return true if it is known where it ends at the backend, or that it does not go by
  * positions. If the backend has gone back since, it says so when more is sent. */

@@ -12,6 +12,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/returned.h"
+#include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/file_number.h"
 
 /* One search for each session at a time. */
@@ -66,8 +67,11 @@ static enum parting_result parting_settle_cut(struct stream *st,
     struct engine *engine = st->session->root->engine;
     bool same = stream_place_is(&told->at, &st->end.at) && st->file == told->at.file &&
                 st->offset == told->at.offset;
-    struct record_mark mark = same ? st->mark : (struct record_mark){0};
-    if (!position_adopt(st, told, &mark) || !position_note_end(st, state)) {
+    struct stream_end own = {0};
+    if (same) {
+        own = (struct stream_end){.head = st->head, .mark = st->mark};
+    }
+    if (!position_adopt(st, told, &own) || !position_note_end(st, state)) {
         return PARTING_WAITS;
     }
     st->cut_at = size + 1;
@@ -200,7 +204,14 @@ static enum parting_result parting_go_on(struct stream *st, struct end_parting *
 {
     struct reply_end told = p->told;
     uint64_t offset = p->same.offset;
-    if (!position_part_at(st, &told, offset)) {
+    struct shifting_place place = {0};
+    bool shifts = shifted_stream_is(st);
+    if (shifts && !shifted_stream_numbered(st, told.at.file, &place)) {
+        end_parting_drop(st);
+        return PARTING_FAILED;
+    }
+    const struct stream_end own = {.head = place.head, .offset = offset};
+    if (!position_part_at(st, &told, &own)) {
         return PARTING_WAITS;
     }
     log_warn(st->session->root->engine->config.log, "session.parted",
@@ -269,7 +280,8 @@ static bool parting_believed_can_be_read(const struct stream *st)
     struct tail_where where = stream_where(st);
     gpufl_status status =
         tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk);
-    return status != GPUFL_ERR_NOT_FOUND && status != GPUFL_ERR_IO;
+    bool shorter = status == GPUFL_ERR_FORMAT && where.layout == SESSION_SHIFTING;
+    return status != GPUFL_ERR_NOT_FOUND && status != GPUFL_ERR_IO && !shorter;
 }
 
 static uint32_t parting_believed_next_file(const struct stream *st)
@@ -299,11 +311,42 @@ static bool parting_believed_pass(struct stream *st)
     return passed;
 }
 
+/* The file with the next number follows, or the oldest one where numbers tell nothing. */
+static bool parting_believed_shifted(struct stream *st)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    const struct tail_where where = stream_where(st);
+    struct record_settled settled = {.sequence = st->sequence,
+                                     .file = st->file,
+                                     .end = st->offset,
+                                     .head = st->head,
+                                     .how = SETTLED_ENDED};
+    struct shifting_place next;
+    bool any = shifted_stream_numbered(st, st->file + 1, &next) ||
+               (shifting_first(sys, &where, st->highest, &next) == GPUFL_OK &&
+                !next.begins && !st->head);
+    if (any) {
+        settled.file++;
+        settled.end = 0;
+        settled.head = next.head;
+        settled.how = SETTLED_GIVEN_UP;
+    }
+    return position_advance(st, &settled);
+}
+
 bool end_parting_believe(struct stream *st)
 {
-    static const struct record_mark none = {0};
     struct reply_end told;
-    if (!end_proof_told(st, &told) || !position_adopt(st, &told, &none)) {
+    struct stream_end own = {0};
+    struct shifting_place place;
+    if (!end_proof_told(st, &told)) {
+        return false;
+    }
+    bool shifts = shifted_stream_is(st);
+    if (shifts && shifted_stream_numbered(st, told.at.file, &place)) {
+        own.head = place.head;
+    }
+    if (!position_adopt(st, &told, &own)) {
         return false;
     }
     end_proof_drop(st);
@@ -314,5 +357,6 @@ bool end_parting_believe(struct stream *st)
         "there, and nothing here proves it: the channel goes on behind them\"",
         st->session->id, stream_channel(st), told.at.file,
         (unsigned long long)told.at.offset);
-    return parting_believed_can_be_read(st) || parting_believed_pass(st);
+    return (parting_believed_can_be_read(st) && (own.head || !shifts)) ||
+           (shifts ? parting_believed_shifted(st) : parting_believed_pass(st));
 }

@@ -7,26 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32c.h"
-#include "base/crc32c_combine.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/rewritten.h"
+#include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/file_mark.h"
 
 /* One proof for each stream of a session. */
 struct end_proof {
     struct reply_end told;
     enum proof_result result;
-    bool check;      /* it is the stream's own end: nothing is settled */
-    bool file_only;  /* the run is over the file of the end alone */
-    uint32_t file;   /* as far as it got … */
-    uint64_t offset; /* … */
-    uint32_t crc;    /* … of the stream */
-    uint32_t file_crc;
-    struct record_mark mark;
+    bool check;                /* it is the stream's own end: nothing is settled */
+    bool file_only;            /* the run is over the file of the end alone */
+    uint32_t file;             /* as far as it got … */
+    struct file_run run;       /* … of the stream */
     struct stream_whole whole; /* check: of the file */
     struct reply_end line;     /* behind the last line so far */
+    struct shifting_own own;   /* layout of 1.1: the file of the end */
+    struct shifting_place in;  /* … or, with a head, the one that is read instead */
 };
 
 static struct end_proof *proof_of(const struct stream *st)
@@ -44,20 +42,19 @@ static struct end_proof *proof_of(const struct stream *st)
 static void proof_from_settled(struct end_proof *p, const struct stream *st)
 {
     p->file = st->end.at.file;
-    p->offset = st->end.at.offset;
-    p->crc = st->end.at.crc;
-    p->file_crc = st->end.file_crc;
+    p->run = (struct file_run){
+        .offset = st->end.at.offset, .crc = st->end.at.crc, .file_crc = st->end.file_crc};
+    if (st->file == p->file) {
+        p->run.mark = st->mark;
+    }
     p->line = (struct reply_end){.at = st->end.at, .file_crc = st->end.file_crc};
-    p->mark = st->file == p->file ? st->mark : (struct record_mark){0};
 }
 
 static void proof_from_first(struct end_proof *p)
 {
     p->file = 1;
-    p->offset = 0;
-    p->crc = p->file_crc = 0;
+    p->run = (struct file_run){0};
     p->line = (struct reply_end){0};
-    p->mark = (struct record_mark){0};
 }
 
 static void proof_from_file(struct end_proof *p)
@@ -82,12 +79,14 @@ bool end_proof_begin(struct stream *st, const struct reply_end *end)
     if (!p) {
         return false;
     }
-    *p = (struct end_proof){.told = *end, .result = PROOF_GOES_ON};
-    if (st->end.at.file && !st->voided && !stream_place_before(&end->at, &st->end.at)) {
+    bool settled =
+        st->end.at.file && !st->voided && !stream_place_before(&end->at, &st->end.at);
+    *p = (struct end_proof){.told = *end, .result = PROOF_GOES_ON, .own = p->own};
+    proof_from_first(p);
+    if (settled) {
         proof_from_settled(p, st);
-    } else {
-        proof_from_first(p);
     }
+    shifted_stream_own_begin(st, end, settled, &p->own);
     return true;
 }
 
@@ -121,13 +120,20 @@ static bool proof_confirm(struct stream *st)
 
 static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
 {
-    bool same = !st->voided && stream_place_is(&p->told.at, &st->end.at);
-    if (!p->check &&
-        !(same ? proof_confirm(st) : position_adopt(st, &p->told, &p->mark))) {
+    const struct shifting_walk *found = &p->own.found;
+    const struct stream_end own = {
+        .head = found->at.head, .mark = found->at.head ? found->run.mark : p->run.mark};
+    bool blind = own.head && !st->head; /* of its own, it does not know the file */
+    bool same = !st->voided && !blind && stream_place_is(&p->told.at, &st->end.at);
+    if (!p->check && !(same ? proof_confirm(st) : position_adopt(st, &p->told, &own))) {
         return PROOF_WAITS;
     }
     if (!p->check && !same && !p->told.losses) {
         position_note_whole(st);
+    }
+    if (!p->check && !same && own.head) {
+        st->index = (uint8_t)found->at.index;
+        st->known = found->at.known;
     }
     *p = (struct end_proof){0};
     return PROOF_EQUAL;
@@ -138,10 +144,10 @@ static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
 {
     bool lossy = p->told.losses || st->end.losses;
     if (p->file_only) {
-        bool equal = p->told.at.offset && p->file_crc == p->told.file_crc;
+        bool equal = p->told.at.offset && p->run.file_crc == p->told.file_crc;
         return equal ? proof_settle(st, p) : PROOF_OTHER;
     }
-    if (p->crc == p->told.at.crc && p->file_crc == p->told.file_crc) {
+    if (p->run.crc == p->told.at.crc && p->run.file_crc == p->told.file_crc) {
         return proof_settle(st, p);
     }
     if (!lossy) {
@@ -167,50 +173,52 @@ static enum proof_result proof_problem(struct end_proof *p, gpufl_status status,
     return p->file_only || p->file == p->told.at.file ? PROOF_GONE : PROOF_SHORTER;
 }
 
-static void proof_add(struct end_proof *p, const char *data, size_t len)
-{
-    uint32_t crc = crc32c(0, data, len);
-    p->crc = crc32c_combine(p->crc, crc, len);
-    p->file_crc = crc32c_combine(p->file_crc, crc, len);
-    p->mark = file_mark_over(p->mark, data, len);
-    p->offset += len;
-}
-
 static void proof_take(struct end_proof *p, const char *data, size_t len)
 {
     const char *newline = len ? memrchr(data, '\n', len) : NULL;
     size_t lines = newline ? (size_t)(newline - data) + 1 : 0;
-    proof_add(p, data, lines);
+    file_run_add(&p->run, data, lines);
     if (newline) {
         p->line = (struct reply_end){
-            .at = {.file = p->file, .offset = p->offset, .crc = p->crc},
-            .file_crc = p->file_crc};
+            .at = {.file = p->file, .offset = p->run.offset, .crc = p->run.crc},
+            .file_crc = p->run.file_crc};
     }
-    proof_add(p, data + lines, len - lines);
+    file_run_add(&p->run, data + lines, len - lines);
 }
 
-static void proof_add_hole(struct end_proof *p, uint64_t len)
+/* In the layout of 1.1, a file is known by what was sent of it. */
+static struct tail_where proof_where(const struct stream *st, struct end_proof *p)
 {
-    static const char zeros[4096]; /* all that a mark covers */
-    size_t last = len < sizeof zeros ? (size_t)len : sizeof zeros;
-    p->crc = crc32c_zeros(p->crc, len);
-    p->file_crc = crc32c_zeros(p->file_crc, len);
-    p->mark = file_mark_over(p->mark, zeros, last);
-    p->offset += len;
+    static const struct record_mark none = {0};
+    struct tail_where where = stream_where(st);
+    where.file = p->file;
+    where.offset = p->run.offset;
+    where.tells_holes = true;
+    if (p->in.head) {
+        where.head = p->in.head;
+        where.index = p->in.index;
+        where.mark = none;
+        where.mark_at = 0;
+        where.known = &p->in.known;
+    } else if (!shifted_stream_is(st)) {
+        where.sealed_only = p->file <= stream_newest_sealed(st);
+        where.mark = none;
+        where.known = NULL;
+    } else if (st->file != p->file) { /* it has gone on to the next one */
+        where.head = st->before.head;
+        where.mark = st->before.mark;
+        where.mark_at = st->before.offset;
+        where.known = NULL;
+    }
+    return where;
 }
 
 static enum proof_result proof_read(struct stream *st, struct end_proof *p)
 {
     struct engine *engine = st->session->root->engine;
-    struct tail_where where = stream_where(st);
+    struct tail_where where = proof_where(st, p);
     struct tail_chunk chunk;
     bool last = p->file == p->told.at.file;
-    where.file = p->file;
-    where.offset = p->offset;
-    where.sealed_only = p->file <= stream_newest_sealed(st);
-    where.mark = (struct record_mark){0};
-    where.known = NULL;
-    where.tells_holes = true;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status == GPUFL_BUSY) {
@@ -222,13 +230,13 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     if (status != GPUFL_OK) {
         return proof_problem(p, status, &chunk);
     }
-    uint64_t left = last ? p->told.at.offset - p->offset : UINT64_MAX;
+    uint64_t left = last ? p->told.at.offset - p->run.offset : UINT64_MAX;
     uint64_t there = chunk.len + chunk.hole; /* one of them is 0 */
     uint64_t len = there < left ? there : left;
     engine->made_bytes += chunk.len;
     session_note_compared(st->session, chunk.len);
     if (chunk.hole) {
-        proof_add_hole(p, len);
+        file_run_add(&p->run, NULL, len);
     } else {
         proof_take(p, engine->raw, (size_t)len);
     }
@@ -237,16 +245,14 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
             return PROOF_SHORTER;
         }
         p->file++;
-        p->offset = 0;
-        p->file_crc = 0;
-        p->mark = (struct record_mark){0};
+        p->run = (struct file_run){.crc = p->run.crc};
     }
     return PROOF_GOES_ON;
 }
 
 static bool proof_is_there(const struct end_proof *p)
 {
-    return p->file == p->told.at.file && p->offset == p->told.at.offset;
+    return p->file == p->told.at.file && p->run.offset == p->told.at.offset;
 }
 
 /* Nothing is stored: that is the beginning of every stream. */
@@ -263,16 +269,46 @@ static bool proof_was_settled(const struct stream *st, const struct end_proof *p
     return !stream_place_before(&top, &p->told.at);
 }
 
+/* If the stream was settled just there, reading shows what is missing. */
+static enum proof_result proof_without_file(struct stream *st, struct end_proof *p,
+                                            bool several)
+{
+    const struct shifting_walk *walk = &p->own.walk;
+    const struct stream_place end = {.file = walk->file, .offset = walk->run.offset};
+    bool believed = st->end.state == END_BELIEVED;
+    if (!believed && !st->voided && stream_place_is(&p->told.at, &st->end.at)) {
+        p->own.found = (struct shifting_walk){0};
+        return proof_settle(st, p);
+    }
+    p->file = end.file;
+    p->run.offset = walk->at.index ? 0 : end.offset;
+    return several || believed || !p->own.begins || p->told.losses ? PROOF_GONE
+           : stream_place_before(&end, &p->told.at)                ? PROOF_SHORTER
+                                                                   : PROOF_OTHER;
+}
+
+static enum proof_result proof_shifted(struct stream *st, struct end_proof *p)
+{
+    enum shifting_owned owned = shifted_stream_own(st, &p->own);
+    bool several = owned == SHIFTING_OWN_SEVERAL;
+    return owned == SHIFTING_OWN_FOUND             ? proof_settle(st, p)
+           : several || owned == SHIFTING_OWN_NONE ? proof_without_file(st, p, several)
+           : owned == SHIFTING_OWN_AWAY            ? PROOF_AWAY
+           : owned == SHIFTING_OWN_FAILED          ? PROOF_FAILED
+                                                   : PROOF_GOES_ON;
+}
+
 enum proof_result end_proof_step(struct stream *st)
 {
     struct end_proof *p = proof_of(st);
     if (!p || p->result == PROOF_NONE) {
         return PROOF_NONE;
     }
-    enum proof_result result = proof_of_nothing(p) ? proof_settle(st, p)
-                               : proof_is_there(p) ? proof_compare(st, p)
-                                                   : proof_read(st, p);
-    if (result == PROOF_GONE && proof_was_settled(st, p)) {
+    enum proof_result result = proof_of_nothing(p)     ? proof_settle(st, p)
+                               : shifted_stream_is(st) ? proof_shifted(st, p)
+                               : proof_is_there(p)     ? proof_compare(st, p)
+                                                       : proof_read(st, p);
+    if (result == PROOF_GONE && !shifted_stream_is(st) && proof_was_settled(st, p)) {
         result = proof_settle(st, p); /* what follows is missing: reading shows it */
     }
     if (result == PROOF_AWAY) { /* another directory may be the session's by then */
@@ -291,7 +327,7 @@ bool end_proof_short(const struct stream *st, struct proof_short *out)
         return false;
     }
     *out = (struct proof_short){.file = p->file,
-                                .size = p->offset,
+                                .size = p->run.offset,
                                 .line = p->line,
                                 .file_only =
                                     p->file_only || p->told.losses || st->end.losses};
@@ -302,12 +338,14 @@ enum proof_result end_proof_run(struct stream *st, struct proof_run *run, uint64
 {
     struct end_proof p = {.told.at = {.file = run->file, .offset = to},
                           .file = run->file,
-                          .offset = run->offset,
-                          .file_crc = run->crc,
+                          .run = {.offset = run->offset, .file_crc = run->crc},
                           .file_only = true};
+    if (shifted_stream_is(st) && !shifted_stream_numbered(st, run->file, &p.in)) {
+        return PROOF_GONE;
+    }
     enum proof_result result = proof_is_there(&p) ? PROOF_EQUAL : proof_read(st, &p);
-    run->offset = p.offset;
-    run->crc = p.file_crc;
+    run->offset = p.run.offset;
+    run->crc = p.run.file_crc;
     return result;
 }
 
@@ -319,6 +357,9 @@ enum proof_result end_proof_check(struct stream *st)
     }
     if (!p || st->end.at.offset == 0 || st->checked) {
         return p ? PROOF_EQUAL : PROOF_FAILED;
+    }
+    if (shifted_stream_is(st) && st->file != st->end.at.file && !st->before.head) {
+        return PROOF_GONE;
     }
     if (p->result == PROOF_NONE) {
         *p = (struct end_proof){.told = {.at = st->end.at, .file_crc = st->end.file_crc},
@@ -350,7 +391,7 @@ enum proof_result end_proof_jump(struct stream *st)
         proof_from_file(p);
     }
     enum proof_result result = proof_is_there(p) ? PROOF_EQUAL : proof_read(st, p);
-    st->jump_crc = p->file_crc;
+    st->jump_crc = p->run.file_crc;
     st->jump_measured = result == PROOF_EQUAL;
     if (result != PROOF_GOES_ON) {
         *p = (struct end_proof){0};

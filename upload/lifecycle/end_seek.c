@@ -10,6 +10,7 @@
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/lifecycle/shifted_stream.h"
 
 #define SEEK_BASE_MS 1000u
 #define SEEK_CAP_MS  60000u
@@ -147,7 +148,7 @@ static bool seek_passes_short(struct stream *st)
     const struct engine *engine = st->session->root->engine;
     struct reply_end told;
     if (!end_proof_told(st, &told) || !stream_place_is(&told.at, &st->end.at) ||
-        st->end.at.file > st->highest) {
+        st->end.at.file > st->highest || shifted_stream_is(st)) {
         return false;
     }
     log_warn(engine->config.log, "session.cut",
@@ -271,7 +272,9 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
                           uint64_t now_ms)
 {
     static const struct reply_end nothing = {.at = {.file = 1}};
-    bool windowed = told ? told->without_positions : st->sequence > 0 && !st->positions;
+    bool imported = st->head && !st->id && !st->end.at.file; /* from another agent */
+    bool windowed =
+        told ? told->without_positions : (st->sequence > 0 || imported) && !st->positions;
     if (windowed && !st->end.at.file && !st->positions) {
         if (position_choose(st, false)) {
             seek_wait(st, now_ms);
@@ -288,7 +291,7 @@ void end_seek_told_all(struct session *session, const struct reply_streams *told
 {
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        if (stream_is_live(st) && !st->offer &&
+        if (stream_takes_positions(st) && !st->offer &&
             st->channel < session->root->channels.count) {
             seek_told_one(st, reply_stream_of(told, stream_channel(st)), now_ms);
         }

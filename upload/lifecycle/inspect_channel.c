@@ -95,7 +95,7 @@ static bool inspect_is_to_be_asked(const struct stream *st)
     const struct origin *origin = &st->session->root->engine->origin;
     bool quiet = !session_writer_is_gone(st->session) || session_blocked(st->session);
     bool old = quiet && st->end.epoch != origin->epoch;
-    return stream_is_live(st) && !st->offer && origin->positions &&
+    return stream_takes_positions(st) && !st->offer && origin->positions &&
            (st->unproved || !stream_knows_end(st) || (st->positions && old));
 }
 

@@ -3,31 +3,40 @@
 #include "upload/lifecycle/shifted_stream.h"
 
 #include "upload/core/position.h"
-#include "upload/source/shifting.h"
 
-/* The journal was lost, and the progress file has no more than a number and an offset. If
- * no file was deleted, and none is being renamed, the number tells which file it is. */
-static bool shifted_stream_by_number(const struct stream *st,
-                                     const struct shifting_place *first,
-                                     struct shifting_place *out)
+bool shifted_stream_is(const struct stream *st)
+{
+    return st->session->layout == SESSION_SHIFTING;
+}
+
+bool shifted_stream_numbered(const struct stream *st, uint32_t number,
+                             struct shifting_place *out)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
     struct tail_where where = stream_where(st);
+    struct shifting_place first;
     struct shifting_place again;
-    if (!first->begins || st->file > first->index + 1) {
+    if (shifting_first(sys, &where, st->highest, &first) != GPUFL_OK || !first.begins ||
+        number == 0 || number > first.index + 1) {
         return false;
     }
-    where.index = first->index + 1 - st->file;
+    where.index = first.index + 1 - number;
     return shifting_by_crc(sys, &where, 0, out) == GPUFL_OK &&
-           shifting_first(sys, &where, first->index, &again) == GPUFL_OK &&
-           again.index == first->index;
+           shifting_first(sys, &where, first.index, &again) == GPUFL_OK &&
+           again.index == first.index;
+}
+
+/* The journal was lost, and the progress file has no more than a number and an offset, or
+ * the backend has told an end without the bytes that would show where it is. */
+static bool shifted_stream_is_unknown(const struct stream *st)
+{
+    return st->offset || (st->file > 1 && !st->gap);
 }
 
 static void shifted_stream_begin(struct stream *st, const struct shifting_place *first)
 {
     struct shifting_place place = *first;
-    bool unknown = st->offset || (st->file > 1 && !st->gap);
-    if (unknown && !shifted_stream_by_number(st, first, &place)) {
+    if (shifted_stream_is_unknown(st) && !shifted_stream_numbered(st, st->file, &place)) {
         trouble_say(&st->session->root->engine->trouble,
                     "session %s, channel %s: which of its files was being read is not "
                     "known any more: what is there is sent from the start",
@@ -37,27 +46,6 @@ static void shifted_stream_begin(struct stream *st, const struct shifting_place 
     position_begin_at(st, st->file, st->offset, place.head);
     st->index = (uint8_t)place.index;
     st->known = place.known;
-}
-
-bool shifted_stream_find(struct stream *st)
-{
-    struct tail_where where = stream_where(st);
-    struct shifting_place first;
-    if (st->session->layout != SESSION_SHIFTING || st->head) {
-        return true;
-    }
-    switch (shifting_first(st->session->root->engine->config.sys, &where, st->highest,
-                           &first)) {
-    case GPUFL_OK:
-        shifted_stream_begin(st, &first);
-        return true;
-    case GPUFL_ERR_NOT_FOUND:
-        st->rest = STREAM_DRAINED; /* nothing whole is there yet */
-        return false;
-    default:
-        stream_hold(st, HELD_ROTATED_UNREADABLE);
-        return false;
-    }
 }
 
 enum made shifted_stream_next(struct stream *st)
@@ -98,19 +86,31 @@ static bool shifted_stream_back(struct stream *st)
     return true;
 }
 
+/* What the backend has tells where the stream ends there, but not in which of the files
+ * that are left: a person may say to go on nevertheless. */
+static void shifted_stream_hold(struct stream *st)
+{
+    bool known = st->positions && st->end.at.file;
+    stream_hold(st, known ? HELD_BACKEND_UNPROVED : HELD_ROTATED_GONE);
+    if (known) {
+        (void)!position_note_end(st, END_UNPROVED);
+    }
+}
+
 enum made shifted_stream_lost(struct stream *st)
 {
     struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
-    if (shifted_stream_back(st)) {
+    if (shifted_stream_back(st) || stream_asks_first(st, HELD_ROTATED_GONE)) {
         return MADE_STEP;
     }
     if (!shifting_overflows(root->engine->config.sys, &where)) {
-        stream_hold(st, HELD_ROTATED_GONE);
+        shifted_stream_hold(st);
         return MADE_NOTHING;
     }
     position_next_file(st, 0);
     st->gap = true;
+    st->jump = st->positions; /* the backend is told */
     struct record_stream record = stream_record(st);
     if (st->id && !record_append_stream(root->journal, &record)) {
         return MADE_NOTHING;
@@ -119,4 +119,83 @@ enum made shifted_stream_lost(struct stream *st)
                 "session %s, channel %s: its writer deleted files before they were sent",
                 st->session->id, stream_channel(st));
     return MADE_STEP;
+}
+
+bool shifted_stream_find(struct stream *st)
+{
+    struct tail_where where = stream_where(st);
+    struct shifting_place first;
+    if (!shifted_stream_is(st) || st->head) {
+        return true;
+    }
+    if (st->positions && shifted_stream_is_unknown(st)) {
+        if (st->ended_file == st->file) {
+            st->rest = STREAM_DRAINED; /* a person gave it up */
+        } else if (shifted_stream_lost(st) == MADE_STEP) {
+            stream_enqueue(st, false, st->session->root->engine->config.sys->now_ms());
+        }
+        return false;
+    }
+    switch (shifting_first(st->session->root->engine->config.sys, &where, st->highest,
+                           &first)) {
+    case GPUFL_OK:
+        shifted_stream_begin(st, &first);
+        return true;
+    case GPUFL_ERR_NOT_FOUND:
+        st->rest = STREAM_DRAINED; /* nothing whole is there yet */
+        return false;
+    default:
+        stream_hold(st, HELD_ROTATED_UNREADABLE);
+        return false;
+    }
+}
+
+/* Files were appended to since it was last held, no more: nothing is read again. */
+static bool shifted_stream_goes_on(const struct stream *st,
+                                   const struct shifting_own *own,
+                                   const struct shifting_wanted *wanted)
+{
+    const struct session *session = st->session;
+    return own->walk.file && session->changed && own->stamp == session->changed &&
+           session->root->engine->config.sys->now_ms() < st->seek_at_ms &&
+           !own->wanted.on && own->wanted.offset == wanted->offset &&
+           own->wanted.crc == wanted->crc && own->wanted.file_crc == wanted->file_crc &&
+           own->wanted.in_order == wanted->in_order;
+}
+
+void shifted_stream_own_begin(const struct stream *st, const struct reply_end *told,
+                              bool settled, struct shifting_own *own)
+{
+    struct shifting_wanted wanted = {.offset = told->at.offset,
+                                     .crc = told->at.crc,
+                                     .file_crc = told->file_crc,
+                                     .in_order = !told->losses};
+    if (shifted_stream_goes_on(st, own, &wanted)) {
+        return;
+    }
+    wanted.on = settled && st->end.state != END_BELIEVED && st->head &&
+                st->file == st->end.at.file && st->offset == st->end.at.offset &&
+                told->losses == st->end.losses;
+    *own = (struct shifting_own){.wanted = wanted, .stamp = st->session->changed};
+    if (wanted.on) {
+        own->walk = (struct shifting_walk){
+            .at = {.index = st->index, .head = st->head, .known = st->known},
+            .file = st->file,
+            .run = {.offset = st->offset,
+                    .crc = st->end.at.crc,
+                    .file_crc = st->end.file_crc,
+                    .mark = st->mark}};
+    }
+}
+
+enum shifting_owned shifted_stream_own(struct stream *st, struct shifting_own *own)
+{
+    struct engine *engine = st->session->root->engine;
+    const struct tail_where where = stream_where(st);
+    enum shifting_owned owned =
+        shifting_own_step(engine->config.sys, &where, st->highest, engine->raw,
+                          engine->config.max_batch_bytes, own);
+    engine->made_bytes += own->read;
+    session_note_compared(st->session, own->read);
+    return owned;
 }

@@ -72,7 +72,8 @@ static gpufl_status verify_channel(struct verify *v, const struct selected *sele
                                    const struct reply_stream *told,
                                    struct verify_stream *out)
 {
-    bool windows = scan->layout != SESSION_LIVE;
+    bool windows = scan->layout == SESSION_WINDOWS;
+    out->layout = scan->layout;
     if (told && !told->without_positions) {
         out->backend = told->end;
     }

@@ -9,6 +9,7 @@
 #include "base/crc32c.h"
 #include "base/crc32c_combine.h"
 #include "upload/source/file_number.h"
+#include "upload/source/shifting_own.h"
 #include "upload/source/tail.h"
 
 /* A place in a file that may be the end of a line, and the checksums up to it. */
@@ -21,6 +22,7 @@ struct run {
     struct verify *v;
     const char *id;
     struct tail_where where; /* of what is read next */
+    struct file_known known; /* layout of 1.1: its file */
     const struct reply_end *end;
     uint32_t crc;     /* of all bytes so far */
     struct spot at;   /* of what is read next */
@@ -116,6 +118,11 @@ static enum verify_result run_compare_file(struct run *r, gpufl_status *status)
     return equal ? VERIFY_EQUAL : VERIFY_OTHER;
 }
 
+static bool run_shifts(const struct run *r)
+{
+    return r->where.layout == SESSION_SHIFTING;
+}
+
 static void run_go_to(struct run *r, const struct scan_channel *channel, uint32_t file)
 {
     r->where.file = file;
@@ -151,6 +158,32 @@ static enum verify_result run_pass(struct run *r, const struct scan_channel *cha
     return VERIFY_RESULTS;
 }
 
+static void run_begin_shifted(struct run *r, const struct shifting_place *place)
+{
+    r->where.head = place->head;
+    r->where.index = place->index;
+    r->known = place->known;
+    r->where.known = &r->known;
+}
+
+/* Of the layout of 1.1, the next newer file, which has no number of its own. */
+static enum verify_result
+run_next_shifted(struct run *r, const struct scan_channel *channel, gpufl_status *status)
+{
+    struct shifting_place place;
+    r->where.offset = r->at.offset;
+    switch (shifting_next(r->v->sys, &r->where, &place)) {
+    case GPUFL_OK:
+        run_go_to(r, channel, r->where.file + 1);
+        run_begin_shifted(r, &place);
+        return VERIFY_RESULTS;
+    case GPUFL_ERR_NOT_FOUND:
+        return run_at_end(r, status);
+    default:
+        return run_differs(r, VERIFY_UNREADABLE);
+    }
+}
+
 /* \return VERIFY_RESULTS to go on, if *status is GPUFL_OK. */
 static enum verify_result run_step(struct run *r, const struct scan_channel *channel,
                                    gpufl_status *status)
@@ -160,7 +193,8 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     gpufl_status read =
         tail_read(r->v->sys, &r->where, r->v->buf, VERIFY_BUFFER_BYTES, &chunk);
     bool first = r->where.file == r->out->first_file;
-    bool missing = read == GPUFL_ERR_NOT_FOUND && r->at.offset == 0 && !first;
+    bool missing =
+        read == GPUFL_ERR_NOT_FOUND && r->at.offset == 0 && !first && !run_shifts(r);
     if (missing && r->where.file <= channel->highest) {
         return run_pass(r, channel);
     }
@@ -186,6 +220,9 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     if (!chunk.sealed) {
         return run_at_end(r, status);
     }
+    if (run_shifts(r) && r->where.file >= r->end->at.file) {
+        return run_next_shifted(r, channel, status); /* it may be the last one */
+    }
     bool compares = r->by_file && !r->passed;
     enum verify_result result = compares ? run_compare_file(r, status) : VERIFY_EQUAL;
     if (result == VERIFY_EQUAL && !r->passed && r->where.file >= r->end->at.file) {
@@ -193,6 +230,9 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     }
     if (result != VERIFY_EQUAL) {
         return run_differs(r, result);
+    }
+    if (run_shifts(r)) {
+        return run_next_shifted(r, channel, status);
     }
     run_go_to(r, channel, r->where.file + 1);
     return VERIFY_RESULTS;
@@ -202,12 +242,14 @@ static enum verify_result run_files(struct verify *v, const struct selected *sel
                                     const struct scan_channel *channel, bool by_file,
                                     struct verify_stream *out, gpufl_status *status)
 {
+    bool shifts = out->layout == SESSION_SHIFTING;
+    struct shifting_place place;
     struct run r = {.v = v,
                     .id = selected->id,
                     .where = {.root = v->root,
                               .path = selected->path,
                               .channel = out->channel,
-                              .layout = SESSION_LIVE,
+                              .layout = out->layout,
                               .file = out->first_file,
                               .sealed_only = out->first_file <= channel->highest,
                               .any_number = true,
@@ -218,6 +260,13 @@ static enum verify_result run_files(struct verify *v, const struct selected *sel
                     .out = out};
     enum verify_result result;
     out->behind_lines = out->behind_bytes = 0;
+    if (shifts &&
+        shifting_first(v->sys, &r.where, channel->highest, &place) != GPUFL_OK) {
+        return run_differs(&r, VERIFY_UNREADABLE);
+    }
+    if (shifts) {
+        run_begin_shifted(&r, &place);
+    }
     r.passed = out->backend.at.file < out->first_file ||
                (out->backend.at.file == out->first_file && out->backend.at.offset == 0);
     do {
@@ -226,16 +275,48 @@ static enum verify_result run_files(struct verify *v, const struct selected *sel
     return result;
 }
 
+/* Of the layout of 1.1, the numbers that its files have at the backend: the one in which
+ * the stream ends there tells that of the oldest one. */
+static void verify_number_shifted(struct verify *v, const struct selected *selected,
+                                  const struct scan_channel *channel,
+                                  struct verify_stream *out)
+{
+    const struct tail_where where = {.root = v->root,
+                                     .path = selected->path,
+                                     .channel = out->channel,
+                                     .layout = SESSION_SHIFTING,
+                                     .cache = &v->gz};
+    const struct reply_end *end = &out->backend;
+    struct shifting_own own = {.wanted = {.offset = end->at.offset,
+                                          .crc = end->at.crc,
+                                          .file_crc = end->file_crc,
+                                          .in_order = !end->losses}};
+    enum shifting_owned owned;
+    do {
+        owned = shifting_own_step(v->sys, &where, channel->highest, v->buf,
+                                  VERIFY_BUFFER_BYTES, &own);
+    } while (owned == SHIFTING_OWN_GOES_ON);
+    if (owned == SHIFTING_OWN_FOUND && own.found.file <= end->at.file) {
+        out->first_file = end->at.file - own.found.file + 1;
+    }
+}
+
 gpufl_status verify_files(struct verify *v, const struct selected *selected,
                           const struct scan_channel *channel, struct verify_stream *out)
 {
     gpufl_status status = GPUFL_OK;
-    out->first_file = channel->lowest ? channel->lowest : channel->highest + 1;
+    bool shifts = out->layout == SESSION_SHIFTING;
+    out->first_file = shifts            ? 1
+                      : channel->lowest ? channel->lowest
+                                        : channel->highest + 1;
     bool whole = out->first_file == 1 && !out->backend.losses;
     if (whole) {
         out->result = run_files(v, selected, channel, false, out, &status);
     }
     bool again = !whole || out->result == VERIFY_OTHER || out->result == VERIFY_AHEAD;
+    if (again && shifts) {
+        verify_number_shifted(v, selected, channel, out);
+    }
     if (status == GPUFL_OK && again) { /* finds the file that differs */
         out->result = run_files(v, selected, channel, true, out, &status);
     }

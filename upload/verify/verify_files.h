@@ -26,6 +26,7 @@ enum verify_result {
 
 struct verify_stream {
     char channel[LAYOUT_CHANNEL_MAX + 1];
+    enum session_layout layout;
     enum verify_result result;
     uint32_t first_file;      /**< the first file that is here, 0 = none */
     uint32_t file;            /**< AHEAD, OTHER, UNREADABLE: where that was found */
