@@ -54,12 +54,12 @@ static int open_first(int dir_fd, const char *name, const char *prefix)
 static void find_sensors(struct amdgpu_device *d)
 {
     d->at = (struct amdgpu_sensors){
-        .edge = find_sensor(d->hwmon_fd, "temp", "edge"),
-        .junction = find_sensor(d->hwmon_fd, "temp", "junction"),
-        .memory = find_sensor(d->hwmon_fd, "temp", "mem"),
-        .vddgfx = find_sensor(d->hwmon_fd, "in", "vddgfx"),
-        .sclk = find_sensor(d->hwmon_fd, "freq", "sclk"),
-        .mclk = find_sensor(d->hwmon_fd, "freq", "mclk"),
+        .edge = find_sensor(d->hwmon.fd, "temp", "edge"),
+        .junction = find_sensor(d->hwmon.fd, "temp", "junction"),
+        .memory = find_sensor(d->hwmon.fd, "temp", "mem"),
+        .vddgfx = find_sensor(d->hwmon.fd, "in", "vddgfx"),
+        .sclk = find_sensor(d->hwmon.fd, "freq", "sclk"),
+        .mclk = find_sensor(d->hwmon.fd, "freq", "mclk"),
     };
 }
 
@@ -68,7 +68,7 @@ static bool is_ours(struct amdgpu_device *d)
 {
     char text[1024];
     bool ours = false;
-    if (!sysfs_text(d->dir_fd, "uevent", text, sizeof text)) {
+    if (!sysfs_text(d->dir.fd, "uevent", text, sizeof text)) {
         return false;
     }
     for (char *rest, *line = strtok_r(text, "\n", &rest); line;
@@ -141,10 +141,29 @@ static void find_node(struct amdgpu_device *d, int nodes_fd)
 
 void amdgpu_close(struct amdgpu_device *device)
 {
-    if (device->hwmon_fd >= 0) {
-        close(device->hwmon_fd);
+    own_fd_close(&device->hwmon);
+    own_fd_close(&device->dir);
+}
+
+static void card_name(char out[NAME_BYTES], unsigned number)
+{
+    snprintf(out, NAME_BYTES, "class/drm/card%u/device", number);
+}
+
+void amdgpu_mend(struct amdgpu_device *d)
+{
+    if (!own_fd_is_ours(&d->dir)) {
+        char name[NAME_BYTES];
+        int root_fd = sysfs_dir(AT_FDCWD, sysfs_root());
+        card_name(name, d->number);
+        own_fd_replace(&d->dir, sysfs_dir(root_fd, name));
+        if (root_fd >= 0) {
+            close(root_fd);
+        }
     }
-    close(device->dir_fd);
+    if (d->has_sensors && own_fd_is_ours(&d->dir) && !own_fd_is_ours(&d->hwmon)) {
+        own_fd_replace(&d->hwmon, open_first(d->dir.fd, "hwmon", "hwmon"));
+    }
 }
 
 /* Opens card \p number into \p d. \return false if there is none, or another driver has
@@ -152,16 +171,16 @@ void amdgpu_close(struct amdgpu_device *device)
 static bool open_card(int root_fd, int nodes_fd, unsigned number, struct amdgpu_device *d)
 {
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "class/drm/card%u/device", number);
-    *d = (struct amdgpu_device){.dir_fd = sysfs_dir(root_fd, name)};
-    if (d->dir_fd < 0) {
+    card_name(name, number);
+    *d = (struct amdgpu_device){.number = number, .hwmon = OWN_FD_NONE};
+    if (!own_fd_take(&d->dir, sysfs_dir(root_fd, name))) {
         return false;
     }
     if (!is_ours(d)) {
-        close(d->dir_fd);
+        own_fd_close(&d->dir);
         return false;
     }
-    d->hwmon_fd = open_first(d->dir_fd, "hwmon", "hwmon");
+    d->has_sensors = own_fd_take(&d->hwmon, open_first(d->dir.fd, "hwmon", "hwmon"));
     find_sensors(d);
     find_node(d, nodes_fd);
     return true;

@@ -3,6 +3,10 @@
 #ifndef GPUFL_COLLECTOR_SAMPLE_AMDGPU_H
 #define GPUFL_COLLECTOR_SAMPLE_AMDGPU_H
 
+#include <stdbool.h>
+
+#include "collector-lib/core/own_fd.h"
+
 /** The numbers of a device's sensors: the label is the same on all devices, the number
  * is not. -1 = the device has none. */
 struct amdgpu_sensors {
@@ -12,8 +16,10 @@ struct amdgpu_sensors {
 };
 
 struct amdgpu_device {
-    int dir_fd;   /**< …/class/drm/cardN/device */
-    int hwmon_fd; /**< …/hwmon/hwmonN, -1 without */
+    unsigned number;     /**< N */
+    struct own_fd dir;   /**< …/class/drm/cardN/device */
+    struct own_fd hwmon; /**< …/hwmon/hwmonN */
+    bool has_sensors;
     struct amdgpu_sensors at;
     char slot[32]; /**< PCI address, 0000:c3:00.0 */
     /* From the KFD's topology; 0 = not known. */
@@ -25,6 +31,9 @@ struct amdgpu_device {
  * \return their number, at most \p most. Each must be closed. */
 unsigned amdgpu_find(const char *sysfs, struct amdgpu_device *out, unsigned most);
 void amdgpu_close(struct amdgpu_device *device);
+
+/** Opens again what the job has closed. */
+void amdgpu_mend(struct amdgpu_device *device);
 
 /** Parses a PCI address such as "0000:c3:00.0" into domain and location (bus << 8 |
  * device << 3 | function). \return 0, or -1 if it is not one. */

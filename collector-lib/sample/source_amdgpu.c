@@ -42,14 +42,14 @@ static int64_t read_sensor(const struct amdgpu_device *d, const char *prefix, in
         return GPU_NOT_AVAILABLE;
     }
     snprintf(name, sizeof name, "%s%d_%s", prefix, at, what);
-    return over(read_number(d->hwmon_fd, name), unit);
+    return over(read_number(d->hwmon.fd, name), unit);
 }
 
 /* µW; newer chips have only the current value. */
 static int64_t read_power_uw(const struct amdgpu_device *d)
 {
-    int64_t uw = read_number(d->hwmon_fd, "power1_average");
-    return uw >= 0 ? uw : read_number(d->hwmon_fd, "power1_input");
+    int64_t uw = read_number(d->hwmon.fd, "power1_average");
+    return uw >= 0 ? uw : read_number(d->hwmon.fd, "power1_input");
 }
 
 /* The current level of a pp_dpm file: "1: 2100Mhz *". For chips without freqN. */
@@ -73,14 +73,14 @@ static int64_t read_amdgpu_clock(const struct amdgpu_device *d, int at,
                                  const char *levels)
 {
     int64_t mhz = read_sensor(d, "freq", at, "input", 1000000);
-    return mhz >= 0 ? mhz : read_level_mhz(d->dir_fd, levels);
+    return mhz >= 0 ? mhz : read_level_mhz(d->dir.fd, levels);
 }
 
 /* "ue: 0" and "ce: 0" of the memory controller. */
 static void read_amdgpu_ecc(const struct amdgpu_device *d, struct gpu_sample *out)
 {
     char text[128];
-    if (sysfs_text(d->dir_fd, "ras/umc_err_count", text, sizeof text)) {
+    if (sysfs_text(d->dir.fd, "ras/umc_err_count", text, sizeof text)) {
         sscanf(text, "ue: %" SCNd64 " ce: %" SCNd64, &out->ecc_uncorrected,
                &out->ecc_corrected);
     }
@@ -95,8 +95,8 @@ static void read_sensors(const struct amdgpu_device *d, struct gpu_sample *out)
 {
     const struct amdgpu_sensors *at = &d->at;
     int64_t power_uw = read_power_uw(d);
-    int64_t fan = read_number(d->hwmon_fd, "pwm1");
-    int64_t fan_max = read_number(d->hwmon_fd, "pwm1_max");
+    int64_t fan = read_number(d->hwmon.fd, "pwm1");
+    int64_t fan_max = read_number(d->hwmon.fd, "pwm1_max");
     out->temp_junction_c = read_sensor(d, "temp", at->junction, "input", 1000);
     out->temp_mem_c = read_sensor(d, "temp", at->memory, "input", 1000);
     out->temp_c = read_sensor(d, "temp", at->edge, "input", 1000);
@@ -104,31 +104,32 @@ static void read_sensors(const struct amdgpu_device *d, struct gpu_sample *out)
         out->temp_c = out->temp_junction_c;
     }
     out->power_mw = over(power_uw, 1000);
-    out->energy_uj = read_number(d->hwmon_fd, "energy1_input");
+    out->energy_uj = read_number(d->hwmon.fd, "energy1_input");
     out->voltage_mv = read_sensor(d, "in", at->vddgfx, "input", 1);
     out->fan_pct =
         fan < 0 ? GPU_NOT_AVAILABLE : fan * 100 / (fan_max > 0 ? fan_max : 255);
-    out->throttle_power = reached(power_uw, read_number(d->hwmon_fd, "power1_cap"));
+    out->throttle_power = reached(power_uw, read_number(d->hwmon.fd, "power1_cap"));
     out->throttle_thermal =
         reached(out->temp_junction_c, read_sensor(d, "temp", at->junction, "crit", 1000));
 }
 
 static void sample_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
 {
-    const struct amdgpu_device *d = &handle->device[at];
+    struct amdgpu_device *d = &handle->device[at];
+    amdgpu_mend(d);
     memset(out, 0xff, sizeof *out); /* every figure GPU_NOT_AVAILABLE */
-    int64_t total = read_number(d->dir_fd, "mem_info_vram_total");
-    int64_t used = read_number(d->dir_fd, "mem_info_vram_used");
+    int64_t total = read_number(d->dir.fd, "mem_info_vram_total");
+    int64_t used = read_number(d->dir.fd, "mem_info_vram_used");
     out->total_mib = over(total, 1 << 20);
     out->used_mib = over(used, 1 << 20);
     out->free_mib = total < 0 || used < 0 ? GPU_NOT_AVAILABLE : (total - used) >> 20;
-    out->gpu_util_pct = read_number(d->dir_fd, "gpu_busy_percent");
-    out->mem_util_pct = read_number(d->dir_fd, "mem_busy_percent");
+    out->gpu_util_pct = read_number(d->dir.fd, "gpu_busy_percent");
+    out->mem_util_pct = read_number(d->dir.fd, "mem_busy_percent");
     out->clock_sm_mhz = out->clock_gfx_mhz =
         read_amdgpu_clock(d, d->at.sclk, "pp_dpm_sclk");
     out->clock_mem_mhz = read_amdgpu_clock(d, d->at.mclk, "pp_dpm_mclk");
     read_amdgpu_ecc(d, out);
-    if (d->hwmon_fd >= 0) {
+    if (d->hwmon.fd >= 0) {
         read_sensors(d, out);
     }
 }
@@ -182,12 +183,12 @@ static void info_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_info 
                  out->compute_major, (unsigned)out->compute_minor,
                  (unsigned)d->gfx_version % 100);
     }
-    if (!sysfs_text(d->dir_fd, "product_name", out->name, sizeof out->name) ||
+    if (!sysfs_text(d->dir.fd, "product_name", out->name, sizeof out->name) ||
         !out->name[0]) {
-        int64_t id = read_number(d->dir_fd, "device");
+        int64_t id = read_number(d->dir.fd, "device");
         snprintf(out->name, sizeof out->name, "AMD GPU 1002:%04x", (unsigned)id & 0xffff);
     }
-    if (!sysfs_text(d->dir_fd, "unique_id", out->uuid, sizeof out->uuid) ||
+    if (!sysfs_text(d->dir.fd, "unique_id", out->uuid, sizeof out->uuid) ||
         !out->uuid[0]) {
         snprintf(out->uuid, sizeof out->uuid, "PCI-%s", d->slot);
     }

@@ -59,6 +59,17 @@ def exit_in_a_handler_ends_the_session(place):
     equal(_ended(place), [True] * 10, "each session has an end")
 
 
+def a_job_that_closes_and_reuses_descriptors_keeps_its_files_and_the_figures_of_amdgpu(place):
+    done, _ = _live(place, "init:0", "nap:300000", "closefrom", "spread", "nap:300000", "shutdown", "exit:5",
+                    GPUFL_SYSFS=str(lib.ROOT / "tests/samples/amdgpu"), FAKE_NVML_INIT="9")
+    equal((done.returncode, _said(done)), (5, {"files": "1", "errno": "1"}), f"its files: {done.stderr}")
+    session, = place.logs.iterdir()
+    samples = list(collector.rows(session, "system", "device_metric_batch"))
+    equal({(row["temp_c"], row["used_mib"]) for row in samples}, {(61, 12288), (71, 2048)}, "figures before and behind it")
+    times = [row["base"] + row["dt_ns"] for row in samples]
+    check(max(times) - min(times) > 3e8, f"{len(samples)} rows over {(max(times) - min(times)) / 1e6} ms")
+
+
 def a_scope_without_memory_changes_no_errno(place):
     if lib.SANITIZER:
         lib.skip("memory is the sanitizer's")

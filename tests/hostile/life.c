@@ -553,6 +553,8 @@ static bool is_harm_word(const char *verb, const char *rest)
         vandalise(rest);
     } else if (strcmp(verb, "exec") == 0) {
         write_times();
+        setitimer(ITIMER_REAL, &(struct itimerval){0},
+                  NULL); /* its handler ends with it */
         exec_rest();
     } else {
         return false;
