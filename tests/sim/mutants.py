@@ -43,6 +43,9 @@ MUTANTS = [
     ("without_positions_for_a_moment_is_without_them", "upload/engine/part_ack.c",
      "retry_alone(offer, \"the backend does not support positions now\", now_ms);", "part_go_without(offer, now_ms);"),
     # Bugs of kinds that there were.
+    ("the_line_before_is_not_compared", "upload/source/file_mark.c",
+     "    if (fstat(fd, &st) < 0 || (!gz && (uint64_t)st.st_size < at)) {\n        return FILE_SHORTER;",
+     "    if (st.st_mode == st.st_mode) {\n        return FILE_MATCHES;"),
     ("a_line_is_written_behind_half_a_line", "collector-lib/core/session_dir.c",
      "    if (!file->torn_bytes) {\n", "    if (file->torn_bytes || !file->torn_bytes) {\n"),
     ("a_rotation_that_was_not_undone_stays", "collector-lib/core/channel_file.c",

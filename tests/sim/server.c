@@ -145,15 +145,23 @@ bool server_oldest(struct server *server, char session[129])
     return found;
 }
 
-/* As retention_step() does: what has become the oldest meanwhile goes first. */
+static void server_note_id(void *arg, const struct store_session *session)
+{
+    *(int64_t *)arg = session->id;
+}
+
+/* It goes on where the clock was put back and another one is the oldest now. */
 static void expire_step(struct server *server)
 {
-    struct store_session oldest;
-    if (!server->expiring[0] || !find_oldest(server, &oldest) ||
-        strcmp(oldest.session, server->expiring) != 0) {
+    int64_t id = 0;
+    if (server->expiring[0]) {
+        must(store_sessions(server->store, server->expiring, 1, 0, server_note_id, &id) ==
+             GPUFL_OK);
+    }
+    if (!id) {
         server->expiring[0] = '\0';
     } else {
-        must(store_delete(server->store, oldest.id, server->expiring_bodies) == GPUFL_OK);
+        must(store_delete(server->store, id, server->expiring_bodies) == GPUFL_OK);
     }
 }
 
@@ -242,11 +250,6 @@ int server_answer(struct server *server, const struct server_request *r,
     default:
         return 404;
     }
-}
-
-static void server_note_id(void *arg, const struct store_session *session)
-{
-    *(int64_t *)arg = session->id;
 }
 
 /* Without identities, the backend does not know of which channel a line is. */
