@@ -104,6 +104,31 @@ def an_earlier_copy_in_the_place_of_a_session_is_not_sent_again(place):
                 shutil.rmtree(path)
 
 
+def an_earlier_copy_of_the_same_file_is_not_sent_again(place):
+    """Its lock file tells fewer bytes of the active file than were sent."""
+    def run(origin):
+        writer = Live(place.logs)
+        for _ in range(5):
+            writer.line("device")
+        earlier = place.path / f"earlier-{writer.id}"
+        shutil.copytree(writer.dir, earlier)
+        end_job_of(earlier)
+        for _ in range(20):
+            writer.line("device")
+        writer.end()
+        equal(_upload(place, origin).returncode, 0, "all is sent")
+        shutil.rmtree(writer.dir)
+        shutil.copytree(earlier, writer.dir)
+        _upload(place, origin)
+        said = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
+        if not origin.backend:  # which would know by itself
+            check("its files are an earlier copy, of which all was sent" in said.stdout, f"no loss: {said}")
+        _give_up_all(place, origin)
+        equal((origin.missing(writer), origin.state(writer)), (set(), "complete"), "nothing is sent again")
+
+    _each_origin(place, run)
+
+
 def a_part_of_an_earlier_file_that_nothing_tells_from_a_new_one_is_held(place):
     """Its lock file is gone, and it ends before the newest sealed file did: `--force` sends it, as is said."""
     origin = Origin(place, False)

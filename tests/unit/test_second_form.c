@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,15 +232,20 @@ static gpufl_status form_tail(const struct form *f, const struct sys *sys)
     return tail_read(sys, &where, buf, sizeof buf, &chunk);
 }
 
-static bool form_told_is_reached(const struct form *f, off_t offset)
+static bool form_told_is_reached_in(const struct form *f, uint32_t file, off_t offset)
 {
     struct tail_where where = {.root = f->fd,
                                .path = ID,
                                .channel = "device",
                                .layout = SESSION_LIVE,
-                               .file = 1,
+                               .file = file,
                                .offset = (uint64_t)offset};
     return tail_where_reaches_told(&sys_real, &where);
+}
+
+static bool form_told_is_reached(const struct form *f, off_t offset)
+{
+    return form_told_is_reached_in(f, 1, offset);
 }
 
 /* A power failure may take back what a line of another boot tells of. */
@@ -251,14 +257,21 @@ static void a_size_counts_if_the_owner_told_it_on_this_boot(void **state)
     form_tell(&f, NULL, 1, 100);
     assert_true(form_told_is_reached(&f, 100));
     assert_false(form_told_is_reached(&f, 99));
+    assert_true(form_told_is_reached(&f, 101)); /* it may come from an earlier copy */
+    assert_true(form_told_is_reached_in(&f, 2, 0));
     if (geteuid() == 0) { /* somebody else may have planted it */
         assert_int_equal(fchownat(f.dir, ".gpufl-session.lock", 65534, 65534, 0), 0);
         assert_false(form_told_is_reached(&f, 100));
         assert_int_equal(fchownat(f.dir, ".gpufl-session.lock", 0, 0, 0), 0);
         assert_true(form_told_is_reached(&f, 100));
     }
-    form_tell(&f, NULL, 1, -1);
+    form_tell(&f, NULL, 1, LONG_MAX);
     assert_false(form_told_is_reached(&f, 100));
+    for (long forged = -1; forged; forged = forged == -1 ? LONG_MIN : 0) {
+        form_tell(&f, NULL, 1, forged); /* no size: nor does the number count */
+        assert_false(form_told_is_reached(&f, 100));
+        assert_false(form_told_is_reached_in(&f, 2, 0));
+    }
     form_tell(&f, "00000000-0000-4000-8000-000000000000", 1, 100);
     assert_false(form_told_is_reached(&f, 100));
     form_end(&f);
