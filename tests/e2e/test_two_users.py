@@ -1054,6 +1054,42 @@ def thousands_of_sessions_of_subordinate_ids_do_not_go_before_the_lines_of_anoth
         _its_lines_go_before(service, sink, live, range(200000, 202000))
 
 
+def lines_of_another_user_that_the_backend_fails_at_hold_nothing(place):
+    """As something in front of it may judge what they contain: lines, new sessions and ends of others go on."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    answers = {"status": 500}
+
+    def fail(_, request):
+        return answers["status"] if request.is_batch and b'"evil"' in request.raw() else None
+
+    with Sink(fail, declare=True, epoch="one") as sink:
+        service.backend.url = sink.url
+        plant = ("import os, sys, uuid\nfor i in range(400):\n u = str(uuid.uuid4()); os.mkdir(f'{sys.argv[1]}/{u}')\n"
+                 " open(f'{sys.argv[1]}/{u}/device.log', 'w').write('{\"type\":\"evil\",\"session_id\":\"%s\"}\\n' % u)")
+        equal(_as(OTHER, ["python3", "-c", plant, str(service.logs)]).wait(), 0, "planted")
+        live = _Session(service.logs)
+        service.start()
+        for status in (500, 403):
+            answers["status"] = status
+            evil = len([r for r in sink.batches() if r.status == status])
+            until(lambda evil=evil, status=status:
+                  len([r for r in sink.batches() if r.status == status]) > evil + 2, f"{status}: they fail")
+            new = _Session(service.logs)
+            for writer in (live, new):
+                writer.lines(3)
+            until(lambda w=new: all(set(bytes(d).splitlines()) <= set(sink.lines) for s in (live, w)
+                                    for d in s.written.values()), f"{status}: lines of others are stored", 15)
+            new.end()
+            until(lambda w=new: any(r.path.endswith("session-complete") and r.session == w.id and r.status == 200
+                                    for r in list(sink.requests)), f"{status}: a session of others is complete", 15)
+            service.stop(signal.SIGKILL)
+            service.start()
+        live.die()
+        service.stop(signal.SIGKILL)
+
+
 def what_one_user_does_changes_nothing_for_another(place):
     if not ROOT:
         lib.skip("needs root, to be several users")

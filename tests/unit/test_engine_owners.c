@@ -102,6 +102,69 @@ static void thousands_of_sessions_without_a_lock_delay_no_line_of_one_with(void 
     lines_go_beside(UNKNOWN, UNKNOWN);
 }
 
+static int fail_planted(struct rig *rig, const struct rig_request *r)
+{
+    bool planted = strncmp(r->session, "planted", 7) == 0;
+    return r->kind == TRANSPORT_BATCH && planted ? rig->mark : RIG_REGISTRY;
+}
+
+/* Each of its first failures was one of the backend: everything waited, longer each time.
+ */
+static void lines_go_beside_failures(int status, bool restarts)
+{
+    if (geteuid() != 0) {
+        skip();
+    }
+    struct rig *rig = rig_new();
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    rig->mark = status;
+    rig->answer = fail_planted;
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    plant(rig, OTHER, 1);
+    rig_run(rig, 12000, false);
+    if (restarts) {
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 3000, false);
+    }
+    for (int n = 1; n <= 5; n++) {
+        unsigned begin = rig->requests;
+        uint64_t written_ms = rig_now_ms();
+        live_line(&live, "system", "x", n);
+        engine_touch(rig->engine, 0, live.id);
+        rig_run(rig, rig->config.flush_interval_ms + 1000, false);
+        unsigned before = planted_before(rig, begin, live.id);
+        assert_int_not_equal(before, RIG_REQUESTS_MAX);
+        assert_in_range(rig->request[begin + before].at_ms - written_ms, 0,
+                        rig->config.flush_interval_ms + 200);
+    }
+    live_close(&live);
+    engine_touch(rig->engine, 0, live.id);
+    rig_run(rig, 10000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_same_as_file(rig, RIG_ID, "system");
+    rig_delete(rig);
+}
+
+static void failures_of_another_owner_s_lines_delay_no_line(void **state)
+{
+    (void)state;
+    static const int status[] = {500, 503, 403, 404, 501};
+    for (unsigned i = 0; i < sizeof status / sizeof *status; i++) {
+        lines_go_beside_failures(status[i], false);
+    }
+}
+
+static void failures_of_another_owner_s_lines_delay_no_line_after_a_restart(void **state)
+{
+    (void)state;
+    lines_go_beside_failures(500, true);
+    lines_go_beside_failures(403, true);
+}
+
 /* A session of another owner that has ended is in the backlog. */
 static void live_lines_without_end_do_not_keep_a_backlog_back(void **state)
 {
@@ -437,6 +500,8 @@ int main(void)
         cmocka_unit_test(thousands_of_ends_of_another_owner_delay_no_end),
         cmocka_unit_test(refused_lines_of_another_owner_hold_no_line),
         cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
+        cmocka_unit_test(failures_of_another_owner_s_lines_delay_no_line),
+        cmocka_unit_test(failures_of_another_owner_s_lines_delay_no_line_after_a_restart),
         cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
         cmocka_unit_test(lines_go_while_a_group_of_thousands_is_listed),
         cmocka_unit_test(lines_go_while_a_new_group_of_thousands_is_visited),

@@ -17,6 +17,7 @@
 #include "upload/core/trouble.h"
 #include "upload/owners/lanes.h"
 #include "upload/owners/owners.h"
+#include "upload/owners/standing.h"
 #include "upload/owners/visits.h"
 #include "upload/source/gz_cache.h"
 
@@ -65,9 +66,13 @@ struct engine {
     struct session **later_last;
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;
-    struct turns complete_turns; /**< of their owners, with session-complete */
-    struct turns decode_turns;   /**< likewise, with offers that are `decoding` */
-    struct lanes live;           /**< streams that wait for their turn, of each owner */
+    struct turns complete_turns;  /**< of their owners, with session-complete */
+    struct turns decode_turns;    /**< likewise, with offers that are `decoding` */
+    struct turns send_turns;      /**< likewise, with offers that were sent */
+    struct turns offer_owners;    /**< whose offers wait: those that had a turn … */
+    uint64_t offer_owners_before; /**< … after this one */
+    struct standing standing;
+    struct lanes live; /**< streams that wait for their turn, of each owner */
     struct lanes backlog;
     unsigned live_in_a_row; /**< turns since one of the backlog */
     struct offer *offers;

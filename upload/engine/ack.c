@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/plural.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/engine/part_ack.h"
 #include "upload/engine/refusal.h"
@@ -86,7 +87,7 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
         offer_note_unsent(offer); /* after a restart as without one */
     }
     if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
-        origin_ok(&engine->origin);
+        owner_ok(session);
     }
     if (verdict != VERDICT_HOLD_SESSION) {
         session->hold_until_ms = 0;

@@ -4,7 +4,9 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/owner_standing.h"
 #include "upload/engine/send.h"
+#include "upload/engine/send_order.h"
 #include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/discovery.h"
@@ -47,17 +49,49 @@ static void next_wait_for_lanes(const struct lanes *lanes, uint64_t *wait_ms,
 
 /* An offer that waits may be sent at its own time, once its session, the origin and the
  * bucket allow it. */
-static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
+static void next_wait_for_offers(struct engine *engine, bool untried, uint64_t *wait_ms,
                                  uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
         if (o->state == OFFER_WAITING && !offer_is_held(o) &&
-            !journal_broken(o->stream->session->root->journal)) {
+            !journal_broken(o->stream->session->root->journal) &&
+            (!untried || owner_may_go(o->stream->session, now_ms))) {
             uint64_t hold = o->stream->session->hold_until_ms;
             next_wait_earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold,
                                now_ms);
         }
     }
+}
+
+static void next_wait_for_unmarked(const struct engine *engine, const struct lanes *lanes,
+                                   uint64_t *wait_ms, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < lanes->used; i++) {
+        struct queue_node *first = lanes->lane[i].queue.first;
+        const struct session *session = first ? stream_of(first)->session : NULL;
+        if (session && !send_order_is_marked(engine, session_lane(session)) &&
+            owner_may_go(session, now_ms)) {
+            next_wait_for_queue(&lanes->lane[i].queue, wait_ms, now_ms);
+        }
+    }
+}
+
+/* What goes out although the origin fails, or others have many offers. */
+static uint64_t next_wait_untried_ms(struct engine *engine, uint64_t now_ms)
+{
+    uint64_t wait = NEVER;
+    if (origin_probing(&engine->origin)) {
+        next_wait_for_offers(engine, true, &wait, now_ms);
+    }
+    if ((origin_probing(&engine->origin) || !send_order_has_room(engine, now_ms)) &&
+        engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT) {
+        send_order_mark(engine, now_ms);
+        next_wait_for_unmarked(engine, &engine->live, &wait, now_ms);
+        next_wait_for_unmarked(engine, &engine->backlog, &wait, now_ms);
+    }
+    uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
+    uint64_t floor = tokens ? tokens : 1;
+    return wait == NEVER || wait > floor ? wait : floor;
 }
 
 static bool next_wait_all_durable(const struct root *root)
@@ -100,8 +134,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
         sending = 0;
     } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
-        next_wait_for_offers(engine, &sending, now_ms);
-        if (send_has_room(engine, now_ms) && !send_has_probe(engine, now_ms)) {
+        next_wait_for_offers(engine, false, &sending, now_ms);
+        if (send_order_has_room(engine, now_ms) && !send_has_probe(engine, now_ms)) {
             next_wait_for_lanes(&engine->live, &sending, now_ms);
             next_wait_for_lanes(&engine->backlog, &sending, now_ms);
         }
@@ -120,6 +154,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
             wait ? wait
                  : 1; /* what could be sent was sent: something else must happen first */
     }
+    uint64_t untried = next_wait_untried_ms(engine, now_ms);
+    wait = untried < wait ? untried : wait;
     uint64_t alive_ms = alive_wait_ms(engine, now_ms);
     wait = alive_ms < wait ? alive_ms : wait;
     next_wait_earliest(&wait, visits_ready_ms(&engine->visits), now_ms);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "upload/core/expired.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
@@ -184,7 +185,7 @@ void part_ack_reply(struct offer *offer, const struct transport_reply *reply,
     enum verdict verdict = verdict_of(&c);
     engine->origin.answered = engine->origin.answered || reply->status != 0;
     if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
-        origin_ok(&engine->origin);
+        owner_ok(session);
     }
     if (verdict != VERDICT_HOLD_SESSION) {
         session->hold_until_ms = 0;

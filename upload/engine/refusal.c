@@ -8,6 +8,7 @@
 
 #include "upload/batch/batch.h"
 #include "upload/batch/part.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
 #include "upload/http/reply.h"
@@ -119,6 +120,7 @@ static bool refusal_holds(struct offer *offer, int status, uint64_t now_ms)
     if (refusal_has_others(session)) {
         refusal_hold_session(offer, status, now_ms);
     } else {
+        (void)owner_failed(session, now_ms);
         origin_hold(origin, status, "the backend rejects every line", now_ms);
     }
     return true;

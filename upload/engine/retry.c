@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "upload/core/backoff.h"
+#include "upload/core/owner_standing.h"
 #include "upload/http/reply.h"
 
 #define ALONE_BASE_MS  1000u
@@ -19,8 +20,12 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     struct engine *engine = st->session->root->engine;
     struct origin *origin = &engine->origin;
     bool answered = reply->status >= 500;
-    /* Others succeed while this one fails: it backs off alone. */
-    bool alone = answered && offer->failed && origin->successes > offer->successes_before;
+    /* Others succeed while this one, or what its owner sends, fails: it backs off alone.
+     */
+    bool own = owner_failed(st->session, now_ms);
+    bool while_others =
+        own || (offer->failed && origin->successes > offer->successes_before);
+    bool alone = answered && while_others;
     counters_note_retry(&engine->counters, reply);
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms;
@@ -33,7 +38,9 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
         offer->retry_at_ms =
             now_ms + backoff_ms(engine->config.sys, offer->failures_alone, ALONE_BASE_MS,
                                 ALONE_CAP_MS, reply->retry_after_ms);
-        offer_drop_frame(engine, offer);
+    }
+    if (alone || engine->frame_bytes > FRAME_BYTES_IN_FLIGHT / 2) {
+        offer_drop_frame(engine, offer); /* others need the room */
     }
     offer_to_back(engine, offer); /* the next probe is another stream's */
     if (!alone) {
@@ -103,6 +110,13 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
                        uint64_t now_ms)
 {
     struct engine *engine = offer->stream->session->root->engine;
+    bool key = reply->status == 401;
+    if (owner_failed(offer->stream->session, now_ms) && !key) {
+        char why[64]; /* as from something in front of the backend that judges lines */
+        snprintf(why, sizeof why, "the backend answered %d", reply->status);
+        retry_alone(offer, why, now_ms);
+        return;
+    }
     offer->state = OFFER_WAITING;
     offer->failed = true;
     offer_to_back(engine, offer); /* the next probe is another stream's */

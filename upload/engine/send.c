@@ -7,7 +7,9 @@
 #include "upload/batch/window.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/send_order.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/end_seek.h"
 
@@ -16,7 +18,6 @@
 #define STEP_BYTES        8192u
 #define COMPLETING_ENOUGH 64u
 #define COMPLETING_MAX    1024u
-#define SMALL_ENOUGH      32u
 /* One request in so many is for the backlog, however many live streams wait. */
 #define BACKLOG_SHARE 8u
 
@@ -24,26 +25,6 @@ static bool send_may_offer(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
     return !st->offer && session->state == SESSION_OPEN && !stream_waits(st, now_ms);
-}
-
-bool send_has_room(const struct engine *engine, uint64_t now_ms)
-{
-    unsigned waiting = 0;
-    bool ready = false;
-    for (const struct offer *o = engine->offers; o; o = o->next) {
-        /* One that fails alone, or whose session waits, blocks no other. */
-        bool counts = o->failures_alone == 0 && !o->decoding && !offer_waits(o, now_ms);
-        waiting += counts;
-        ready = ready || (counts && o->state == OFFER_WAITING);
-    }
-    /* More if they are small, as one sync serves them all; not while answers, and not the
-     * disk, are what takes long: a live line would wait for those that were made before
-     * it. */
-    bool small =
-        !ready && engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
-    return (waiting <= origin_slots(&engine->origin) ||
-            (small && !origin_probing(&engine->origin))) &&
-           engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
 /* Those whose end was refused keep others from being opened only when there are very many
@@ -59,7 +40,7 @@ static bool send_completes_enough(const struct engine *engine)
 
 bool send_lacks_streams(const struct engine *engine, uint64_t now_ms)
 {
-    return !send_completes_enough(engine) && send_has_room(engine, now_ms);
+    return !send_completes_enough(engine) && send_order_has_room(engine, now_ms);
 }
 
 /* Disk and sockets have waited long enough: a large frame was made, or four batches'
@@ -114,6 +95,7 @@ static void send_take_turn(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     if (send_make_one(st) == MADE_OFFER) {
+        send_order_mark_one(engine, session_lane(st->session));
         st->offer->paid = true;
         if (st->offer->frame) {
             engine->made_bytes += st->offer->record.end - st->offer->record.begin;
@@ -131,13 +113,25 @@ static void send_take_turn(struct stream *st)
     }
 }
 
+/* What is chosen now. */
+struct send_choice {
+    struct engine *engine;
+    uint64_t now_ms;
+    bool any_owner; /* else one of whom no offer waits */
+};
+
 /* Takes a stream that is due; one that waits for something else than time or its session
  * is queued again when its offer is settled, or on a change. */
 static enum lanes_choice send_choose(void *arg, struct queue_node *node)
 {
-    const uint64_t *now_ms = arg;
+    const struct send_choice *choice = arg;
     struct stream *st = stream_of(node);
-    bool ready = st->due_ms <= *now_ms && send_may_offer(st, *now_ms);
+    if (!choice->any_owner &&
+        (send_order_is_marked(choice->engine, session_lane(st->session)) ||
+         !owner_may_go(st->session, choice->now_ms))) {
+        return LANES_PASS_OWNER;
+    }
+    bool ready = st->due_ms <= choice->now_ms && send_may_offer(st, choice->now_ms);
     bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
     st->queued = !ready && !idle;
     return ready ? LANES_TAKE : idle ? LANES_DROP : LANES_PASS;
@@ -145,35 +139,20 @@ static enum lanes_choice send_choose(void *arg, struct queue_node *node)
 
 /* Live streams go first, but do not keep the backlog from going on: a session of somebody
  * else that has ended is in it. */
-static struct stream *send_next(struct engine *engine, uint64_t now_ms)
+static struct stream *send_next(struct send_choice *choice)
 {
+    struct engine *engine = choice->engine;
     bool backlog_first = engine->live_in_a_row + 1 >= BACKLOG_SHARE;
     struct lanes *first = backlog_first ? &engine->backlog : &engine->live;
     struct lanes *second = backlog_first ? &engine->live : &engine->backlog;
-    struct queue_node *node = lanes_take(first, send_choose, &now_ms);
+    struct queue_node *node = lanes_take(first, send_choose, choice);
     struct lanes *from = node ? first : second;
-    node = node ? node : lanes_take(second, send_choose, &now_ms);
+    node = node ? node : lanes_take(second, send_choose, choice);
     if (node) {
         engine->live_in_a_row =
             from == &engine->backlog ? 0 : engine->live_in_a_row + !backlog_first;
     }
     return stream_of(node);
-}
-
-/* The queues, which may be thousands long, are not walked if no offer may be made. */
-static void send_serve(struct engine *engine, uint64_t now_ms)
-{
-    while (!send_made_enough(engine) && send_has_room(engine, now_ms) &&
-           bucket_wait(&engine->bucket, now_ms) == 0) {
-        struct stream *st = send_next(engine, now_ms);
-        if (!st) {
-            break;
-        }
-        (void)bucket_take(&engine->bucket, now_ms);
-        send_take_turn(st);
-    }
-    lanes_rewind(&engine->live);
-    lanes_rewind(&engine->backlog);
 }
 
 /* An offer that has not failed yet and may go: the next probe. One that failed alone
@@ -201,15 +180,37 @@ static bool send_may(const struct engine *engine, uint64_t now_ms)
     return origin_takes(&engine->origin) && origin_ready(&engine->origin, now_ms);
 }
 
+/* Whatever others have queued, or fails of theirs, each owner may have one offer. The
+ * queues, which may be thousands long, are walked only where one may be made. */
+static void send_serve(struct engine *engine, uint64_t now_ms)
+{
+    struct send_choice choice = {.engine = engine, .now_ms = now_ms};
+    send_order_mark(engine, now_ms);
+    while (!send_made_enough(engine) && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT &&
+           bucket_wait(&engine->bucket, now_ms) == 0) {
+        choice.any_owner = send_may(engine, now_ms) && !send_has_probe(engine, now_ms) &&
+                           send_order_has_room(engine, now_ms);
+        struct stream *st = send_next(&choice);
+        if (!st) {
+            break;
+        }
+        (void)bucket_take(&engine->bucket, now_ms);
+        send_take_turn(st);
+    }
+    lanes_rewind(&engine->live);
+    lanes_rewind(&engine->backlog);
+}
+
 void send_make_offers(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
     engine->wants_more = false;
-    if (!send_may(engine, now_ms) || send_has_probe(engine, now_ms)) {
+    if (!send_may(engine, now_ms) && !origin_probing(&engine->origin)) {
         return;
     }
     send_serve(engine, now_ms);
-    engine->wants_more = !send_made_enough(engine) &&
+    engine->wants_more = send_may(engine, now_ms) && !send_has_probe(engine, now_ms) &&
+                         !send_made_enough(engine) &&
                          send_lacks_streams(engine, now_ms) &&
                          bucket_wait(&engine->bucket, now_ms) == 0;
 }
@@ -251,6 +252,7 @@ static void send_note_submitted(struct offer *offer)
 {
     struct engine *engine = offer->stream->session->root->engine;
     offer->state = OFFER_IN_FLIGHT;
+    turns_take(&engine->send_turns, session_lane(offer->stream->session));
     engine->origin.in_flight++;
     engine->counters.requests++;
 }
@@ -313,17 +315,11 @@ static bool send_submit(struct offer *offer)
     return true;
 }
 
-static bool send_is_due(const struct offer *offer, uint64_t now_ms)
-{
-    return offer->state == OFFER_WAITING && now_ms >= offer->retry_at_ms &&
-           !offer_waits(offer, now_ms);
-}
-
 /* \return true if the loop may go on to the next offer. */
 static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
-    if (!send_is_due(offer, now_ms) || offer->decoding) {
+    if (!send_order_is_due(offer, now_ms) || offer->decoding) {
         return true;
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
@@ -359,7 +355,7 @@ static bool send_decode_on(struct engine *engine, uint64_t now_ms)
     for (struct offer *o = engine->offers; o; o = o->next) {
         uint64_t turn =
             turns_last(&engine->decode_turns, session_lane(o->stream->session));
-        if (o->decoding && send_is_due(o, now_ms) && turn < first) {
+        if (o->decoding && send_order_is_due(o, now_ms) && turn < first) {
             next = o;
             first = turn;
         }
@@ -382,6 +378,13 @@ void send_offers(struct engine *engine, uint64_t now_ms)
         }
     }
     bool goes_on = send_may(engine, now_ms) && send_decode_on(engine, now_ms);
+    if (send_order_by_owner(engine, now_ms)) {
+        struct offer *next = send_order_next(engine, now_ms);
+        while (next && send_one(engine, next, now_ms)) {
+            next = send_order_next(engine, now_ms);
+        }
+        return;
+    }
     for (struct offer *o = engine->offers; goes_on && o; o = o->next) {
         goes_on = send_may(engine, now_ms) && send_one(engine, o, now_ms);
     }

@@ -9,9 +9,6 @@
 
 #include "upload/core/engine_state.h"
 
-/** \return true if one more offer may be made. */
-bool send_has_room(const struct engine *engine, uint64_t now_ms);
-
 /** \return true if the backend fails, and an offer is there that will show whether it
  * still does: no other is made. */
 bool send_has_probe(const struct engine *engine, uint64_t now_ms);

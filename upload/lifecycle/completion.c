@@ -12,6 +12,7 @@
 #include "upload/core/backoff.h"
 #include "upload/core/expired.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/reply.h"
@@ -52,7 +53,8 @@ static struct session *completion_next(const struct engine *engine, uint64_t now
     struct session *next = NULL;
     uint64_t first = UINT64_MAX;
     for (struct session *s = engine->completing; s; s = s->next_completing) {
-        if (!completion_may_go(s) || now_ms < s->complete_at_ms) {
+        if (!completion_may_go(s) || now_ms < s->complete_at_ms ||
+            !owner_may_go(s, now_ms)) {
             continue;
         }
         uint64_t turn = completion_turn(s);
@@ -67,8 +69,7 @@ static struct session *completion_next(const struct engine *engine, uint64_t now
 
 bool completion_step(struct engine *engine, uint64_t now_ms)
 {
-    bool may = origin_takes(&engine->origin) && origin_ready(&engine->origin, now_ms) &&
-               bucket_wait(&engine->bucket, now_ms) == 0;
+    bool may = bucket_wait(&engine->bucket, now_ms) == 0;
     struct session *session = may ? completion_next(engine, now_ms) : NULL;
     if (!session) {
         return false;
@@ -162,7 +163,7 @@ static void completion_refused(struct session *session,
     char said[120];
     reply_message(reply->body, reply->body_len, said, sizeof said);
     if (status == 400 || status == 402 || status == 413 || status == 422) {
-        origin_ok(&engine->origin); /* as after a batch */
+        owner_ok(session); /* as after a batch */
     }
     if (session->complete_refused != status) {
         session->complete_refused = status;
@@ -194,7 +195,8 @@ static void completion_failed(struct session *session,
     if (session->complete_failures++ == 0) {
         session->successes_before = engine->origin.successes;
     }
-    bool fails = completion_origin_fails(session, reply->status);
+    bool own = owner_failed(session, now_ms) && reply->status >= 500;
+    bool fails = !own && completion_origin_fails(session, reply->status);
     bool unknown = reply->status == 404 || reply->status == 410;
     bool rests = unknown && session->complete_failures > COMPLETE_UNKNOWN_OFTEN;
     session->complete_at_ms =
@@ -265,7 +267,7 @@ static void completion_accepted(struct session *session,
                                 const struct transport_reply *reply)
 {
     struct engine *engine = session->root->engine;
-    origin_ok(&engine->origin);
+    owner_ok(session);
     session->outcome = (uint8_t)completion_outcome(session, reply);
     completion_note_epoch(session);
     if (completion_done(session) && session->outcome == SESSION_LACKS) {
@@ -278,7 +280,7 @@ static void completion_accepted(struct session *session,
 /* Retention has deleted the session. If it was complete before, it stays so. */
 static void completion_expired(struct session *session)
 {
-    origin_ok(&session->root->engine->origin);
+    owner_ok(session);
     if (session->was_done) {
         session->outcome = session->outcome_before;
         completion_note_epoch(session);
@@ -320,6 +322,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         return; /* it grew meanwhile */
     }
     if (status >= 200 && status <= 299 && reply->web_page) {
+        (void)owner_failed(session, now_ms);
         origin_hold(&engine->origin, status, "it sent a web page (text/html)", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
@@ -331,6 +334,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
     } else if (completion_is_moot(session, status)) {
         completion_done(session);
     } else if (status == 401 || status == 403) {
+        (void)owner_failed(session, now_ms);
         origin_hold(&engine->origin, status, "", now_ms);
         session->complete_at_ms = now_ms;
     } else {

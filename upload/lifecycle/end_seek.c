@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "upload/core/backoff.h"
 #include "upload/core/expired.h"
+#include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_parting.h"
@@ -40,7 +41,7 @@ static enum made seek_ask(struct stream *st, const struct stream_place *place)
     if (session->ends_in_flight) {
         return MADE_NOTHING; /* the answer queues all of its streams */
     }
-    if (now_ms < session->ends_at_ms || !origin_ready(&engine->origin, now_ms)) {
+    if (now_ms < session->ends_at_ms || !owner_may_go(session, now_ms)) {
         seek_wait(st, now_ms < session->ends_at_ms ? session->ends_at_ms
                                                    : now_ms + SEEK_SLOT_MS);
         return MADE_NOTHING;
@@ -353,6 +354,7 @@ static void seek_failed(struct session *session, const struct transport_reply *r
     session->ends_at_ms =
         now_ms + backoff_ms(engine->config.sys, ++session->ends_failures, SEEK_BASE_MS,
                             SEEK_CAP_MS, reply->retry_after_ms);
+    (void)owner_failed(session, now_ms);
     if (reply->status == 0 || reply->status >= 500 || reply->status == 429) {
         counters_note_retry(&engine->counters, reply);
         origin_failed_to_tell(&engine->origin, reply, now_ms);
@@ -372,7 +374,7 @@ void end_seek_on_reply(struct session *session, const struct transport_reply *re
                                        : seek_read_ends(session, reply, now_ms)) {
         session->ends_failures = 0;
         session->ends_at_ms = 0;
-        origin_ok(&engine->origin);
+        owner_ok(session);
     } else {
         seek_failed(session, reply, now_ms);
     }

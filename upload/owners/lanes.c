@@ -56,6 +56,9 @@ lanes_take_from(struct lane *lane,
         case LANES_PASS:
             queue_push(&lane->passed, node);
             break;
+        case LANES_PASS_OWNER:
+            queue_push(&lane->passed, node);
+            return NULL;
         case LANES_DROP:
             break;
         }

@@ -33,8 +33,9 @@ struct lanes {
                                    hash, or behind it */
 };
 
-/** What becomes of a node that lanes_take comes across. */
-enum lanes_choice { LANES_TAKE, LANES_PASS, LANES_DROP };
+/** What becomes of a node that lanes_take comes across; with LANES_PASS_OWNER, the others
+ * of its owner are not shown. */
+enum lanes_choice { LANES_TAKE, LANES_PASS, LANES_PASS_OWNER, LANES_DROP };
 
 /** Adds \p node behind what \p owner has queued. */
 void lanes_push(struct lanes *lanes, uint32_t owner, struct queue_node *node);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose offer is made, and whose is sent, while there are many or the backend fails: each
+ * owner has its turn, however many offers of others wait or fail. */
+#ifndef GPUFL_UPLOAD_ENGINE_SEND_ORDER_H
+#define GPUFL_UPLOAD_ENGINE_SEND_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/engine_state.h"
+
+/** \return true if one more offer may be made, of any owner. */
+bool send_order_has_room(const struct engine *engine, uint64_t now_ms);
+
+/** \return true if it may be sent once the origin takes it. */
+bool send_order_is_due(const struct offer *offer, uint64_t now_ms);
+
+/** Notes whose offers wait: others may have one made, also while there is no room. */
+void send_order_mark(struct engine *engine, uint64_t now_ms);
+
+/** Notes that an offer of \p owner waits. */
+void send_order_mark_one(struct engine *engine, uint32_t owner);
+
+/** \return true if an offer of \p owner waits, as of send_order_mark. */
+bool send_order_is_marked(const struct engine *engine, uint32_t owner);
+
+/** \return true if more offers are due than may be under way, or the backend fails: they
+ * are not sent in their order, but by send_order_next. */
+bool send_order_by_owner(const struct engine *engine, uint64_t now_ms);
+
+/** \return the offer that is sent next: of the owner whose last one is the longest ago;
+ * of that owner the first one, or, while the backend fails, one that has not failed. NULL
+ * if there is none that may be sent. */
+struct offer *send_order_next(const struct engine *engine, uint64_t now_ms);
+
+#endif
