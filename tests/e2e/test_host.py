@@ -44,6 +44,8 @@ def a_full_pipe_as_stderr_holds_up_nothing(place):
 
 
 def a_process_ends_with_its_last_own_thread(place):
+    if lib.BUILD.name == "thread":
+        lib.skip("its runtime has a thread that cannot be told from the job's")
     for env in ({}, {"FAKE_NVML_HANG": "Sample"}):
         for words in (("init:0", "ops:5"), ("init:0", "ops:5", "shutdown")):
             done, _ = _live(place, *words, "pthread_exit", folder=f"life-{len(list(place.path.iterdir()))}", **env)
