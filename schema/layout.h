@@ -73,6 +73,9 @@ struct layout_name layout_parse(const char *name);
 /** Room for what names a lock file. */
 #define LAYOUT_LOCK_FILE_TEXT 48
 
+/** In the place of such a name, its writer could not lock it again. */
+#define LAYOUT_LOCK_LOST "lost"
+
 /** Names a lock file as the manifest does: `<device>:<inode>`. */
 void layout_lock_file(char out[LAYOUT_LOCK_FILE_TEXT], uint64_t device, uint64_t inode);
 

@@ -50,7 +50,11 @@ static size_t told_format(char *out, size_t cap, const struct session_lock *lock
         inode[c] = file[c].own.inode;
     }
     boot_id_get(boot_id);
-    layout_lock_file(name, lock->file.device, lock->file.inode);
+    if (lock->lost) {
+        snprintf(name, sizeof name, "%s", LAYOUT_LOCK_LOST);
+    } else {
+        layout_lock_file(name, lock->file.device, lock->file.inode);
+    }
     size_t len = (size_t)snprintf(out, cap, "{\"boot_id\":\"%s\",\"lock_file\":\"%s\"",
                                   boot_id, name);
     len += told_object(out + len, cap - len, "active", number);

@@ -48,6 +48,15 @@ bool own_fd_is_ours(const struct own_fd *own)
     return names(own, own->fd);
 }
 
+ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len)
+{
+    if (!own_fd_is_ours(own)) {
+        errno = EBADF;
+        return -1;
+    }
+    return write(own->fd, bytes, len);
+}
+
 bool own_fd_replace(struct own_fd *own, int fd)
 {
     bool same = names(own, fd);

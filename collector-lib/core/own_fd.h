@@ -5,7 +5,9 @@
 #define GPUFL_COLLECTOR_CORE_OWN_FD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct own_fd {
     int fd; /**< -1 = none */
@@ -23,6 +25,10 @@ bool own_fd_take(struct own_fd *own, int fd);
 
 /** True if the number still names the file that was taken. Safe in a signal handler. */
 bool own_fd_is_ours(const struct own_fd *own);
+
+/** Like write(2), if it is ours: the job may put a file of its own there at any moment.
+ */
+ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len);
 
 /** Puts \p fd, which is taken over, in the place of a lost one, if it is the same file.
  */

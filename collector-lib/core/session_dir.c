@@ -303,7 +303,9 @@ void session_dir_mend(struct session_dir *dir)
                                                         O_CLOEXEC)))) {
         return;
     }
-    session_lock_mend(&dir->lock, dir->own.fd);
+    if (session_lock_mend(&dir->lock, dir->own.fd)) {
+        session_dir_tell_files(dir);
+    }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(dir, (enum channel)c)) {
             channel_file_mend(&dir->file[c], dir->own.fd, (enum channel)c);
@@ -317,16 +319,6 @@ static bool may_write(struct session_dir *dir, const struct channel_file *file)
         session_dir_mend(dir);
     }
     return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own);
-}
-
-/* The job may put a file of its own there at any moment. */
-static ssize_t write_own(const struct own_fd *own, const char *bytes, size_t len)
-{
-    if (!own_fd_is_ours(own)) {
-        errno = EBADF;
-        return -1;
-    }
-    return write(own->fd, bytes, len);
 }
 
 bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel,
@@ -353,7 +345,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
     }
     session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
-        ssize_t n = write_own(&file->own, lines + done, len - done);
+        ssize_t n = own_fd_write(&file->own, lines + done, len - done);
         if (n == 0 || (n < 0 && errno != EINTR)) {
             return keep_whole_lines(dir, channel, lines, done);
         }

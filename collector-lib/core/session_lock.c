@@ -64,12 +64,16 @@ int session_lock_take(struct session_lock *lock, int dir)
     }
 }
 
-void session_lock_mend(struct session_lock *lock, int dir)
+bool session_lock_mend(struct session_lock *lock, int dir)
 {
-    if (!own_fd_is_ours(&lock->file) &&
-        own_fd_replace(&lock->file,
-                       openat(dir, LAYOUT_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) &&
-        lock->held) {
-        lock_file(lock);
+    bool was_lost = lock->lost;
+    if (!own_fd_is_ours(&lock->file)) {
+        int fd = openat(dir, LAYOUT_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+        if (!own_fd_replace(&lock->file, fd)) {
+            return false;
+        }
+        lock->lost = lock->held;
     }
+    lock->lost = lock->lost && lock_file(lock) < 0;
+    return lock->lost != was_lost;
 }

@@ -8,6 +8,7 @@
 struct session_lock {
     struct own_fd file;
     bool held;
+    bool lost;   /**< was held, and another has locked the file since */
     int refused; /**< the error's number, if the file system has no locks */
 };
 
@@ -15,7 +16,9 @@ struct session_lock {
  * with errno. */
 int session_lock_take(struct session_lock *lock, int dir);
 
-/** Opens and locks the file again if its descriptor was closed. */
-void session_lock_mend(struct session_lock *lock, int dir);
+/** Opens and locks the file again if its descriptor was closed. Whoever waited for the
+ * lock may have it by then: it is tried again each time. \return true if lock->lost has
+ * changed, which is to be told. */
+bool session_lock_mend(struct session_lock *lock, int dir);
 
 #endif

@@ -186,6 +186,34 @@ static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **st
     dirs_remove(dir);
 }
 
+static void of_a_writer_that_lost_its_lock_the_process_tells(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    char path[600];
+    struct stat own;
+    struct process_identity self;
+    process_identity_read(&self);
+    struct manifest manifest = {.pid = self.pid,
+                                .pid_namespace = (int64_t)self.pid_namespace,
+                                .pid_start_ticks = (int64_t)self.start_ticks};
+    boot_id(manifest.boot_id);
+    dirs_append(dir, LAYOUT_LOCK, "{\"lock_file\":\"lost\",\"active\":{}}\n");
+    snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
+    assert_int_equal(stat(path, &own), 0);
+    layout_lock_file(manifest.lock_file, own.st_dev, own.st_ino);
+    assert_int_equal(probe(dir, &manifest), WRITER_LIVE);
+    manifest.pid_namespace++; /* a process that we cannot see */
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    manifest.pid_namespace--;
+    manifest.pid_start_ticks++;
+    assert_int_equal(probe(dir, &manifest), WRITER_GONE);
+    manifest.pid_start_ticks--;
+    strcpy(manifest.lock_file, "0:0"); /* of a copy, that it runs proves nothing */
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    dirs_remove(dir);
+}
+
 static void locks_of_shared_file_systems_do_not_reach_all_of_the_host(void **state)
 {
     (void)state;
@@ -392,6 +420,7 @@ int main(void)
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
         cmocka_unit_test(the_free_lock_of_a_copy_says_nothing_while_its_writer_runs),
+        cmocka_unit_test(of_a_writer_that_lost_its_lock_the_process_tells),
         cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),
         cmocka_unit_test(a_free_lock_on_a_shared_file_system_proves_nothing),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),

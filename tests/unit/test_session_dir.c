@@ -193,6 +193,37 @@ static void a_lock_file_that_another_locks_first_is_made_anew(void **state)
     recording_close(&r);
 }
 
+/* The program closes its descriptors, and who waited for the lock has it. */
+static void a_lock_that_another_has_taken_is_told_and_taken_back(void **state)
+{
+    (void)state;
+    struct recording r;
+    char told[LAYOUT_TOLD_BYTES + 1] = "";
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    racer = (struct racer){0};
+    recording_open(&r);
+    int other = openat(r.dir.own.fd, LAYOUT_LOCK, O_RDONLY | O_CLOEXEC);
+    assert_true(other >= 0);
+    close(r.dir.lock.file.fd);
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &whole), 0);
+    for (int times = 0; times < 2; times++) {
+        session_dir_mend(&r.dir);
+        assert_true(r.dir.lock.lost);
+        assert_int_equal(pread(other, told, LAYOUT_TOLD_BYTES, 0), LAYOUT_TOLD_BYTES);
+        assert_non_null(strstr(told, "\"lock_file\":\"lost\""));
+    }
+    whole.l_type = F_UNLCK;
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &whole), 0);
+    session_dir_mend(&r.dir);
+    assert_false(r.dir.lock.lost);
+    assert_int_equal(pread(other, told, LAYOUT_TOLD_BYTES, 0), LAYOUT_TOLD_BYTES);
+    assert_null(strstr(told, "lost"));
+    whole.l_type = F_RDLCK;
+    assert_int_equal(fcntl(other, F_OFD_SETLK, &whole), -1);
+    close(other);
+    recording_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +232,7 @@ int main(void)
         cmocka_unit_test(half_a_line_that_could_not_be_cut_off_is_before_the_next_ones),
         cmocka_unit_test(nobody_else_can_open_the_lock_file_before_it_is_locked),
         cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
+        cmocka_unit_test(a_lock_that_another_has_taken_is_told_and_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,30 +68,49 @@ bool liveness_locks_are_local(long file_system)
     return true;
 }
 
+struct lock_probe {
+    enum lock_state state;
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    bool lost;
+};
+
+/* Its program had closed it, and its writer could not lock it again: that it is free for
+ * now says nothing. */
+static bool lock_is_lost(const struct sys *sys, int fd)
+{
+    char text[LAYOUT_TOLD_BYTES];
+    struct active_files told;
+    ssize_t n = file_pread_full(sys, fd, text, sizeof text, 0);
+    return n > 0 && active_files_parse(text, (size_t)n, &told) == GPUFL_OK &&
+           strcmp(told.lock_file, LAYOUT_LOCK_LOST) == 0;
+}
+
 /* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. Writers
  * lock for writing, which needs a file that one may write; a lock for reading may be that
  * of any user who can open the file, and says nothing. */
-static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lock_path,
-                                  char name[LAYOUT_LOCK_FILE_TEXT])
+static void probe_lock(const struct sys *sys, int dir, const char *lock_path,
+                       struct lock_probe *out)
 {
     int fd = file_open(sys, dir, lock_path);
     struct statfs st;
     struct stat file;
-    name[0] = '\0';
+    *out = (struct lock_probe){.state = LOCK_UNKNOWN};
     if (fd < 0) {
-        return LOCK_UNKNOWN;
+        return;
     }
     if (fstat(fd, &file) == 0) {
-        layout_lock_file(name, file.st_dev, file.st_ino);
+        layout_lock_file(out->name, file.st_dev, file.st_ino);
     }
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    int rc = fcntl(fd, F_OFD_GETLK, &lock);
-    bool local = sys->fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
-    close(fd);
-    if (rc < 0) {
-        return LOCK_UNKNOWN;
+    if (fcntl(fd, F_OFD_GETLK, &lock) == 0) {
+        bool local =
+            sys->fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
+        out->state = lock.l_type != F_UNLCK ? LOCK_HELD
+                     : local                ? LOCK_FREE
+                                            : LOCK_FREE_FAR;
+        out->lost = out->state == LOCK_FREE && lock_is_lost(sys, fd);
     }
-    return lock.l_type != F_UNLCK ? LOCK_HELD : local ? LOCK_FREE : LOCK_FREE_FAR;
+    close(fd);
 }
 
 static bool same_boot(const char *boot_id)
@@ -114,10 +133,12 @@ static bool was_before_boot(int64_t last_write_s)
 
 /* On the boot of its writer. A copy of the directory has a lock of its own, which nobody
  * ever held: there, only the process tells. Earlier manifests do not name the lock. */
-static bool free_lock_proves_death(const struct manifest *manifest, const char *lock)
+static enum liveness free_lock_tells(const struct manifest *manifest,
+                                     const struct lock_probe *lock)
 {
-    if (manifest->lock_file[0] && strcmp(manifest->lock_file, lock) == 0) {
-        return true;
+    bool named = manifest->lock_file[0] && strcmp(manifest->lock_file, lock->name) == 0;
+    if (named && !lock->lost) {
+        return WRITER_GONE;
     }
     struct process_identity writer = {.pid = manifest->pid};
     memcpy(writer.boot_id, manifest->boot_id, sizeof writer.boot_id);
@@ -126,27 +147,30 @@ static bool free_lock_proves_death(const struct manifest *manifest, const char *
     writer.start_ticks =
         manifest->pid_start_ticks > 0 ? (uint64_t)manifest->pid_start_ticks : 0;
     enum process_state process = process_identity_probe(&writer);
-    return process == PROCESS_GONE ||
-           (process == PROCESS_UNKNOWN && !manifest->lock_file[0]);
+    if (process == PROCESS_GONE ||
+        (process == PROCESS_UNKNOWN && !manifest->lock_file[0])) {
+        return WRITER_GONE;
+    }
+    /* Of others, a process may live on after its session: that it runs proves nothing. */
+    return named && process == PROCESS_RUNS ? WRITER_LIVE : WRITER_UNKNOWN;
 }
 
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest, int64_t last_write_s)
 {
-    char name[LAYOUT_LOCK_FILE_TEXT];
-    enum lock_state lock = probe_lock(sys, dir, lock_path, name);
-    if (lock == LOCK_HELD) {
+    struct lock_probe lock;
+    probe_lock(sys, dir, lock_path, &lock);
+    if (lock.state == LOCK_HELD) {
         return WRITER_LIVE;
     }
     if (!manifest) {
-        return lock == LOCK_FREE ? WRITER_GONE : WRITER_UNKNOWN;
+        return lock.state == LOCK_FREE ? WRITER_GONE : WRITER_UNKNOWN;
     }
     bool here = same_boot(manifest->boot_id);
-    if (lock == LOCK_FREE && here) {
-        /* A process may live on after its session, so that it runs proves nothing. */
-        return free_lock_proves_death(manifest, name) ? WRITER_GONE : WRITER_UNKNOWN;
+    if (lock.state == LOCK_FREE && here) {
+        return free_lock_tells(manifest, &lock);
     }
-    if (lock == LOCK_FREE && was_before_boot(last_write_s)) {
+    if (lock.state == LOCK_FREE && was_before_boot(last_write_s)) {
         return WRITER_GONE;
     }
     /* The pid may be of another pid namespace: only that it exists is evidence. */

@@ -19,8 +19,8 @@ enum liveness {
  * taking it; where that is inconclusive, the pid of \p manifest (NULL = not read). A free
  * lock proves death where locks reach all of the host, and the writer was of this boot
  * and the lock is its own, not that of a copy, or its process has ended; or nothing was
- * written since it (\p last_write_s, seconds since 1970, 0 = not known).
- */
+ * written since it (\p last_write_s, seconds since 1970, 0 = not known). Of a writer that
+ * has told that it lost its lock, the process alone is asked. */
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest, int64_t last_write_s);
 
