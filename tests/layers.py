@@ -102,7 +102,7 @@ SYSTEM = {
     "upload/core": {"sys/mman.h"},
     "upload/engine": {"malloc.h", "sys/file.h"},
     "upload": {"poll.h"},
-    "agent/watch": {"poll.h"},
+    "agent/watch": {"poll.h", "sys/eventfd.h"},
     "agent": {"arpa/inet.h", "malloc.h", "netinet/in.h", "poll.h", "sched.h", "sys/eventfd.h", "sys/prctl.h",
              "sys/resource.h", "sys/signalfd.h", "sys/socket.h", "sys/syscall.h", "sys/time.h", "sys/un.h",
              "sys/vfs.h"},

@@ -18,6 +18,7 @@
 #include "agent/watch/watch_rate.h"
 #include "agent/watch/watch_requests.h"
 #include "agent/watch/watch_untold.h"
+#include "agent/watch/watch_wake.h"
 #include "schema/layout.h"
 
 #define SESSION_EVENTS                                                                   \
@@ -38,6 +39,7 @@ struct watch {
     void *arg;
     pthread_t thread;
     _Atomic bool stopping;
+    struct watch_wake wake_up;
     struct watch_hints hints;
     struct watch_places places; /* the thread's own */
     struct watch_rate rate;     /* likewise, and what follows */
@@ -46,8 +48,11 @@ struct watch {
     struct watch_requests requests;
 };
 
+static int watch_inotify = -1; /* of the library */
+
 bool watch_init(void)
 {
+    watch_inotify = watch_wake_next_fd();
     return inotifytools_initialize() != 0;
 }
 
@@ -225,20 +230,12 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
 /* A directory that is renamed keeps its watch, and so do those in it. They would still be
  * known by their old names, under which there may be others soon, and the library would
  * have two entries for one watch: all of them are watched anew. */
-static void on_moved(struct watch *w, unsigned root, const char *session)
+static void on_moved(struct watch *w, const struct watch_place *p, const char *below)
 {
-    char name[WATCH_SESSION_MAX + NAME_MAX]; /* it may be the name of what is freed */
-    snprintf(name, sizeof name, "%s", session);
-    (void)watch_places_remove_below(&w->places, root, name, unwatch_renamed, w);
-}
-
-static void on_moved_from(struct watch *w, const struct watch_place *parent,
-                          const char *name)
-{
-    char session[WATCH_SESSION_MAX + NAME_MAX];
-    snprintf(session, sizeof session, "%s%s%s", parent->session,
-             parent->session[0] ? "/" : "", name);
-    on_moved(w, parent->root, session);
+    char name[WATCH_SESSION_MAX + NAME_MAX]; /* the place may be freed */
+    snprintf(name, sizeof name, "%s%s%s", p->session, p->session[0] && *below ? "/" : "",
+             below);
+    (void)watch_places_remove_below(&w->places, p->root, name, unwatch_renamed, w);
 }
 
 /* A directory that appears in a root is watched at once, before the engine asks. */
@@ -246,8 +243,7 @@ static void on_root_event(struct watch *w, const struct watch_place *root,
                           const struct inotify_event *event)
 {
     if (event->mask & (IN_MOVE_SELF | IN_DELETE_SELF)) {
-        /* The path names another directory now, or none. */
-        watch_untold_hint_at(&w->untold, root->root, "");
+        watch_untold_hint_at(&w->untold, root->root, ""); /* another one, or none */
         return;
     }
     if (!(event->mask & IN_ISDIR) || !event->len || !layout_name_ok(event->name)) {
@@ -291,7 +287,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
         return;
     }
     if ((event->mask & IN_MOVED_FROM) && (event->mask & IN_ISDIR) && event->len) {
-        on_moved_from(w, p, event->name);
+        on_moved(w, p, event->name);
     }
     if (event->mask & IN_IGNORED) { /* the kernel has dropped it already */
         forget_name(event->wd);
@@ -299,7 +295,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
     } else if (!watch_rate_spend(&w->rate, p->owner)) {
         rest(w, p);
     } else if (p->session[0] && (event->mask & IN_MOVE_SELF)) {
-        on_moved(w, p->root, p->session); /* which its parent may not have told */
+        on_moved(w, p, ""); /* which its parent may not have told */
     } else if (p->session[0] && event->mask == IN_MODIFY) {
         hint_of(w, p, HINT_GREW, event->len ? event->name : "");
     } else if (p->session[0]) {
@@ -345,7 +341,7 @@ static void *watch_run(void *arg)
         watch_untold_retry(&w->untold);
         unsigned count = follow_events(w, 0); /* of renames that led to the requests */
         serve_requests(w, requests);
-        count += follow_events(w, count ? 0 : WAIT_S);
+        count += follow_events(w, count ? 0 : watch_wake_wait(&w->wake_up, WAIT_S));
         if (!count) {
             continue;
         }
@@ -374,7 +370,9 @@ gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsigned max,
     w->arg = arg;
     watch_requests_init(&w->requests);
     watch_hints_init(&w->hints);
-    if (pthread_create(&w->thread, NULL, watch_run, w) != 0) {
+    if (!watch_wake_open(&w->wake_up, watch_inotify) ||
+        pthread_create(&w->thread, NULL, watch_run, w) != 0) {
+        watch_wake_close(&w->wake_up);
         free(w);
         return GPUFL_ERR_NOMEM;
     }
@@ -388,6 +386,7 @@ void watch_close(struct watch *w)
         return;
     }
     atomic_store_explicit(&w->stopping, true, memory_order_relaxed);
+    watch_wake_up(&w->wake_up);
     pthread_join(w->thread, NULL);
     watch_places_free(&w->places);
     watch_requests_fini(&w->requests);
@@ -396,5 +395,6 @@ void watch_close(struct watch *w)
     watch_rate_close(&w->rate);
     inotifytools_cleanup();
     watch_hints_fini(&w->hints);
+    watch_wake_close(&w->wake_up);
     free(w);
 }

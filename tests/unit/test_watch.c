@@ -20,6 +20,7 @@
 #define OF_ONE    9u /* of them, if the others have none */
 #define MANY      30u
 #define OTHER     12345u
+#define CLOSED    24u
 
 /* A root that is watched. The engine's part, which asks for what is named, is the test's.
  */
@@ -310,6 +311,21 @@ static void one_directory_without_rights_leaves_the_others_watched(void **state)
     assert_int_equal(seteuid(was_user), 0);
 }
 
+/* It waits up to a second for events at a time. */
+static void it_ends_at_once(void **state)
+{
+    struct watched *t = *state;
+    uint64_t begun_ms = watch_rate_now_ms();
+    for (unsigned i = 0; i < CLOSED; i++) {
+        watch_close(t->watch);
+        assert_true(watch_init());
+        assert_int_equal(watch_open(&t->log, 0, WATCHES, wake, t, &t->watch), GPUFL_OK);
+        watch_request(t->watch, 0, t->root, "", false);
+        await(t, "", HINT_CHANGED); /* it has looked for requests, and waits for events */
+    }
+    assert_true(watch_rate_now_ms() - begun_ms < CLOSED * 500);
+}
+
 static int begin(void **state)
 {
     struct watched *t = calloc(1, sizeof *t);
@@ -338,6 +354,7 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_ends_at_once, begin, end),
         cmocka_unit_test_setup_teardown(one_owner_has_a_share_of_the_watches, begin, end),
         cmocka_unit_test_setup_teardown(
             a_name_that_was_renamed_is_watched_again_in_its_new_place, begin, end),
