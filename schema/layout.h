@@ -26,6 +26,7 @@
 #define LAYOUT_STATE_DIR      ".gpufl-agent"
 #define LAYOUT_PROGRESS       ".gpufl-agent/progress"
 #define LAYOUT_COMPLETE       ".gpufl-agent/complete"
+#define LAYOUT_PROGRESS_KEY   ".gpufl-agent/key"
 #define LAYOUT_UPLOAD_CURSOR  ".gpufl-upload-cursor.json"
 #define LAYOUT_UPLOADED       ".uploaded"
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two uploaders at once, on the same directory, on nested ones, and inside the recording process."""
+import collections
 import concurrent.futures
 import fcntl
 import gzip
 import os
+import signal
 import subprocess
 import sys
 
@@ -182,6 +184,77 @@ def many_uploads_at_once_send_each_line_once(place):
     for session in sessions:
         lib.same(backend, session)
         check(backend.complete(session.name), "complete")
+
+
+def _stored(s):
+    return collections.Counter(s.lines)
+
+
+def _written(writer):
+    return collections.Counter(line for data in writer.written.values() for line in bytes(data).splitlines())
+
+
+def uploaders_with_states_of_their_own_in_turns_send_each_line_once(place):
+    """To a backend that takes windows, or not even these: nobody but the progress file tells what the other one has sent."""
+    for declare in (True, False):
+        logs = place.path / f"logs{declare}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        with sink.Sink(declare=declare) as s:
+            for turn in range(6):
+                writer.line("device", times=2)
+                if turn % 2:
+                    done = lib.upload(place, s.url, f"--state-dir={logs}-b", directory=logs)
+                    equal((done.returncode, done.result["events_uploaded"]), (0, 2), done.stdout)
+                else:
+                    agent = lib.agent(place, s.url, f"--state-dir={logs}-a", folder=logs)
+                    until(lambda s=s, w=writer: not _written(w) - _stored(s), "all of it is sent")
+                    agent.terminate()
+                    equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+                equal(_stored(s), _written(writer), f"turn {turn}: each line once")
+            writer.end()
+            done = lib.upload(place, s.url, f"--state-dir={logs}-a", directory=logs)
+            equal((done.returncode, done.result["sessions_complete"]), (0, 1), done.stdout)
+            equal(_stored(s), _written(writer), "each line once")
+
+
+def what_another_uploader_sends_meanwhile_is_not_sent_again(place):
+    """As on two hosts with a shared directory, whose file system does not share locks: the other one serves a copy."""
+    writer = Live(place.logs)
+    writer.line("device")
+    with sink.Sink(declare=True) as s:
+        agent = lib.agent(place, s.url, f"--state-dir={place.path}/a")
+        progress = place.logs / ".gpufl-agent/progress"
+        until(lambda: all(f"{writer.id} {c} 1 {len(data)} " in progress.read_text() for c, data in writer.written.items()),
+              "it tells of its lines")
+        agent.send_signal(signal.SIGSTOP)
+        writer.line("device", times=3)
+        shared = place.path / "shared"
+        subprocess.run(["cp", "-a", place.logs, shared], check=True)
+        done = lib.upload(place, s.url, f"--state-dir={place.path}/b", directory=shared)
+        equal((done.returncode, done.result["events_uploaded"]), (0, 3), done.stdout)
+        for name in ("key", "progress"):
+            os.rename(shared / ".gpufl-agent" / name, place.logs / ".gpufl-agent" / name)
+        agent.send_signal(signal.SIGCONT)
+        until(lambda: "progress.imported" in agent.log.read_text(), "it has seen that")
+        writer.line("device")
+        writer.end()
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+        equal(_stored(s), _written(writer), "each line once")
+
+
+def what_was_sent_with_another_key_is_sent_with_this_one(place):
+    """It may be of another workspace. Only programs of the same user can tell: nobody else can read a hash of the key."""
+    writer = Live(place.logs)
+    writer.line("device")
+    writer.end()
+    with sink.Sink(declare=True) as s:
+        for turn, (key, sends) in enumerate((("one", True), ("two", True), ("one", False), ("two", False))):
+            done = place.run("gpufl", "upload", place.logs, f"--backend-url={s.url}", f"--state-dir={place.path}/{key}",
+                             env={"GPUFL_API_KEY": key})
+            equal((done.returncode, len(s.lines)), (0, len(_written(writer).keys()) * min(turn + 1, 2)), f"{turn} {sends}: {done.stdout}")
+        equal((place.logs / ".gpufl-agent/key").stat().st_mode & 0o777, 0o600, "the mode of its file")
 
 
 HOLDER = """

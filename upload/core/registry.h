@@ -133,6 +133,9 @@ struct root {
     uint64_t progress_ticket;
     unsigned progress_stamp; /**< of the trouble that was last published */
     bool progress_off;       /**< it could not be written, and that was said */
+    uint32_t progress_key;   /**< see published/progress_key.h */
+    uint64_t follow_at_ms;   /**< when it is looked at again who wrote it last */
+    uint64_t followed;       /**< stands for the file that was looked at last, 0 = none */
     bool cursor_off;         /**< the same of the upload cursor */
     bool visited;            /**< the watcher knows it */
     uint64_t change_stamp;   /**< raised when a session appears or is done */

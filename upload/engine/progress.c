@@ -16,6 +16,7 @@
 #include "upload/engine/progress_trouble.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/published/progress_file.h"
+#include "upload/published/progress_key.h"
 #include "upload/published/run_dir.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
@@ -25,22 +26,29 @@
 #define PROGRESS_COMPLETE   "complete"
 #define PROGRESS_PART       (64u << 10) /* of that one, written at a time */
 
+struct progress_writer progress_writer_here(const struct root *root)
+{
+    struct stat state = {0};
+    bool kept = root->state_fd >= 0 && fstat(root->state_fd, &state) == 0;
+    return (struct progress_writer){(int)getpid(), kept ? (uint64_t)state.st_dev : 0,
+                                    kept ? (uint64_t)state.st_ino : 0};
+}
+
 static void progress_add_header(struct text *text, const struct root *root)
 {
     const struct origin_identity *backend = root->engine->config.backend;
-    struct stat state = {0};
     text_printf(text, "gpufl-progress 1 pid=%d program=%.40s", (int)getpid(),
                 root->engine->config.program);
     if (backend) {
         /* Until another one has taken the key, all positions are about the one before. */
         bool before = root->backend == BACKEND_MOVED_TO && root->origin.now.url[0];
         const char *url = before ? root->origin.now.url : backend->url;
-        bool kept = root->state_fd >= 0 && fstat(root->state_fd, &state) == 0;
+        const struct progress_writer here = progress_writer_here(root);
         text_printf(text,
                     " origin=%016" PRIx64 " database=%016" PRIx64 " state=%" PRIx64
                     "-%" PRIx64,
-                    progress_origin_of(url), root->origin.now.database,
-                    kept ? (uint64_t)state.st_dev : 0, kept ? (uint64_t)state.st_ino : 0);
+                    progress_origin_of(url), root->origin.now.database, here.state_device,
+                    here.state_inode);
     }
     text_printf(text, "\n");
 }
@@ -228,7 +236,12 @@ static void progress_write(struct root *root)
     int dir = progress_dir(root);
     int error = errno;
     bool written = true;
+    const struct progress_writer here = progress_writer_here(root);
     progress_add_header(&header, root);
+    if (dir >= 0) {
+        progress_key_write(root->engine->config.sys, dir, &here, &root->origin.now,
+                           &root->progress_key);
+    }
     if (root->parked.changed && !header.failed) {
         written = complete_file_write(root, dir, &header);
         root->parked.changed = !written;

@@ -64,15 +64,33 @@ static void import_newer(struct stream *st, const struct progress_line *line)
     if (st->positions || line->marks & MARK_POSITIONS) {
         import_proved(st, line);
     } else {
-        position_begin_at(st, line->file, line->offset, st->head);
+        /* A file of the shifting layout is known by its head, which is not told. */
+        position_begin_at(st, line->file, line->offset,
+                          line->file == st->file ? st->head : 0);
     }
     st->ended_file = line->marks & MARK_ENDED ? line->file : st->ended_file;
-    st->sequence = line->sequence;
+    st->sequence = line->sequence > st->sequence ? line->sequence : st->sequence;
     if (!st->id) {
         stream_set_number(st, ++root->last_stream_id);
     }
     if (st->offer) {
         offer_return(root->engine, st->offer);
+    }
+}
+
+bool progress_import_is_newer(const struct progress_line *line, uint32_t file,
+                              uint64_t offset)
+{
+    return line->file > file || (line->file == file && line->offset > offset);
+}
+
+void progress_import_stream(struct stream *st, const struct progress_line *line)
+{
+    if (progress_import_is_newer(line, st->file, st->offset)) {
+        import_newer(st, line);
+    }
+    if (line->told) {
+        import_figures(st, line);
     }
 }
 
@@ -90,14 +108,10 @@ static void import_line(void *arg, const struct progress_line *line)
     }
     struct session *session = session_make(root, line->path);
     struct stream *st = session ? session_stream(session, line->channel) : NULL;
-    bool newer = st && (line->file > st->file ||
-                        (line->file == st->file && line->offset > st->offset));
-    if (newer) {
-        import_newer(st, line);
-    }
-    if (st && line->told) {
-        import_figures(st, line);
-        import->unnamed = import->unnamed || line->quarantined > session->quarantined;
+    if (st) {
+        progress_import_stream(st, line);
+        import->unnamed =
+            import->unnamed || (line->told && line->quarantined > session->quarantined);
     }
 }
 

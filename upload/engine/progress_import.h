@@ -4,9 +4,18 @@
 #define GPUFL_UPLOAD_ENGINE_PROGRESS_IMPORT_H
 
 #include "upload/core/registry.h"
+#include "upload/core/stream.h"
+#include "upload/published/progress_file.h"
 
 /** Takes from the files what they know better than the journal: positions, and what was
  * not delivered before these. */
 void progress_import(struct root *root);
+
+/** \return true if \p line names a later place. */
+bool progress_import_is_newer(const struct progress_line *line, uint32_t file,
+                              uint64_t offset);
+
+/** The same of one stream, whose offer is not in flight. */
+void progress_import_stream(struct stream *st, const struct progress_line *line);
 
 #endif

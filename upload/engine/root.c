@@ -20,7 +20,7 @@
 #include "upload/core/strays.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/engine/origin_change.h"
-#include "upload/engine/progress_import.h"
+#include "upload/engine/progress_follow.h"
 #include "upload/engine/replay.h"
 #include "upload/journal/journal_read.h"
 #include "upload/journal/journal_try.h"
@@ -183,9 +183,8 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     errno = 0;
     status = journal_open(&config, replay_record, root, &root->journal);
     if (status == GPUFL_OK) {
-        if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
-            progress_import(root);
-        }
+        progress_follow_begin(root, journal_is_new(root->journal) ||
+                                        journal_was_damaged(root->journal));
         position_unlist_unsettled(root);
         for (struct session *s = root->sessions; s; s = s->next) {
             room_charge(s);

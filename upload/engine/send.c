@@ -9,6 +9,7 @@
 #include "upload/core/origin_proof.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/progress_follow.h"
 #include "upload/engine/send_order.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/end_seek.h"
@@ -53,11 +54,16 @@ static bool send_made_enough(const struct engine *engine)
 
 static enum made send_step(struct stream *st)
 {
+    const struct engine *engine = st->session->root->engine;
+    if (!st->positions &&
+        progress_follow(st->session->root, engine->config.sys->now_ms())) {
+        return MADE_NOTHING; /* another uploader sent it: it is inspected again */
+    }
     if (st->kind == STREAM_VERBATIM) {
         st->enough = st->file <= st->highest && stream_has_enough(st);
         return st->enough ? MADE_NOTHING : window_make(st);
     }
-    if (st->positions && !st->session->root->engine->origin.positions) {
+    if (st->positions && !engine->origin.positions) {
         stream_hold(st, HELD_NO_POSITIONS);
         return MADE_NOTHING;
     }

@@ -371,10 +371,19 @@ uint64_t progress_database(const struct sys *sys, int root_fd, const char *url)
                : 0;
 }
 
-bool progress_tells_state(const struct sys *sys, int root_fd)
+bool progress_writer_of(const struct sys *sys, int root_fd, struct progress_writer *out)
 {
     struct progress_head head;
-    return progress_load_head(sys, root_fd, &head) && head.tells_state;
+    bool told = progress_load_head(sys, root_fd, &head) && head.tells_state;
+    *out = told ? (struct progress_writer){head.pid, head.state_device, head.state_inode}
+                : (struct progress_writer){0};
+    return told;
+}
+
+bool progress_tells_state(const struct sys *sys, int root_fd)
+{
+    struct progress_writer writer;
+    return progress_writer_of(sys, root_fd, &writer);
 }
 
 bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd)

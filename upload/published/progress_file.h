@@ -86,6 +86,16 @@ void progress_notes(const struct sys *sys, int root_fd,
  * a process with that pid exists. */
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
 
+/** Who wrote the file. */
+struct progress_writer {
+    int pid;
+    uint64_t state_device; /**< the directory of its journal; 0 = none, or not told */
+    uint64_t state_inode;
+};
+
+/** \return false without a file that tells where the journal is. */
+bool progress_writer_of(const struct sys *sys, int root_fd, struct progress_writer *out);
+
 /** A backend, as far as others may know of it: who knew a hash of its key could try keys.
  */
 struct progress_origin {
