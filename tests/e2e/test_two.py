@@ -98,7 +98,7 @@ def _lives(writer):
 
 
 FILES = {_loses_its_active_file: "active file is gone", _is_truncated: ("shorter", "has more of this session"),
-         _leaves_a_file_that_is_not_read: "device.log.1", _is_compressed_in_part: "cannot be read"}
+         _leaves_a_file_that_is_not_read: "device.log.1", _is_compressed_in_part: "is damaged or cut off"}
 WHOLE = {_ends: "", _lives: ""}
 
 
