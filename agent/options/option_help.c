@@ -73,7 +73,7 @@ void option_help_print(FILE *out)
         "On SIGTERM, send what is left and exit; on a second one, exit at once.\n"
         "Exit status: 0 stopped, or all sent; 1 with --exit-when-drained, something was\n"
         "quarantined, held, refused, not sent, or its directory is not there; 1 invalid\n"
-        "settings, or another uploader serves the folder. --check: 2 if the settings "
+        "settings, or another uploader serves the folder. --check: 2 if the settings\n"
         "would not work.\n",
         out);
 }

@@ -186,7 +186,7 @@ def each_option_is_offered(place):
     equal(complete("gpufl", "gpufl", "up"), ["upload"], "a verb")
     equal(complete("gpufl", "gpufl", "upload"), ["upload"], "a whole verb")
     verbs = [v for v in complete("gpufl", "gpufl", "") if v[0] != "-"]
-    check(len(verbs) == 10, f"{verbs}")
+    check(len(verbs) == 11, f"{verbs}")
     for program, verb in [*(("gpufl", v) for v in verbs), ("gpufl-agent", "healthcheck")]:
         offered = {w.strip("-=") for w in complete(program, program, verb, "--")}
         text = place.run(program, verb, "--help").stdout

@@ -96,8 +96,8 @@ def with_windows_alone_every_line_is_stored_once_while_the_state_is_kept(place):
     _say("state kept, windows alone", writers, 0)
 
 
-def without_positions_a_lost_state_repeats_lines_and_loses_none(place):
-    """At a backend that keeps no ids either."""
+def without_positions_a_lost_state_loses_no_line(place):
+    """At a backend that keeps no ids either. How much is repeated depends on what was published before the loss."""
     with sink.Sink(key=lib.KEY) as s:
         writers = _written(place, s.url, LOST_EACH)
         _all_complete(place, s.url, lambda i: any(r.session == i and "complete" in r.path for r in list(s.requests)),
@@ -109,7 +109,6 @@ def without_positions_a_lost_state_repeats_lines_and_loses_none(place):
         first = json.loads(raw.split(b"\n", 1)[0])
         stored.setdefault((first["session_id"], first["channel"]), []).append(raw)
     twice = compare(writers, lambda i, c: b"".join(stored.get((i, c), [])))
-    check(twice > 0, "a session that was sent before its state was lost is sent again")
     _say("state lost, no identities", writers, twice)
 
 

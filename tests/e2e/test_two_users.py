@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 
 import lib
 from lib import check, equal, until
@@ -1103,11 +1104,12 @@ def what_another_user_makes_a_salvage_of_is_left_alone(place):
     if not ROOT:
         lib.skip("needs root, to be several users")
     service = _Service(place)
-    group = service.logs / "run-1"
+    session = str(uuid.uuid4())
+    group = service.logs / session  # else it is held as one that was renamed
     group.mkdir()
     group.chmod(0o1777)
     os.chown(group, OTHER, OTHER)
-    writer = _Session(group)
+    writer = _Session(group, session=session)
     writer.lines()
     writer.rotate("device")
     writer.lines()
