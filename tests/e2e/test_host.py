@@ -63,7 +63,10 @@ def a_job_that_closes_and_reuses_descriptors_keeps_its_files_and_the_figures_of_
     equal((done.returncode, _said(done)), (5, {"files": "1", "errno": "1"}), f"its files: {done.stderr}")
     session, = place.logs.iterdir()
     samples = list(collector.rows(session, "system", "device_metric_batch"))
-    equal({(row["temp_c"], row["used_mib"]) for row in samples}, {(61, 12288), (71, 2048)}, "figures before and behind it")
+    missed = [row for row in samples if -1 in (row["temp_c"], row["used_mib"])]  # while it was being closed
+    check(len(missed) <= 2, f"not known in a sample of each device at most: {missed}")
+    equal({(row["temp_c"], row["used_mib"]) for row in samples if row not in missed}, {(61, 12288), (71, 2048)},
+          "figures before and behind it")
     times = [row["base"] + row["dt_ns"] for row in samples]
     check(max(times) - min(times) > 3e8, f"{len(samples)} rows over {(max(times) - min(times)) / 1e6} ms")
 
