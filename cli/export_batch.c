@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/column_names.h"
 #include "schema/record_field.h"
 #include "schema/records.h"
 
-#define NONE         SIZE_MAX
-#define COLUMN(name) #name
+#define NONE SIZE_MAX
 
 struct columns {
     size_t correlation, has_details, shared;
@@ -46,9 +46,9 @@ static bool find_columns(const char *line, size_t len, struct columns *c)
     if (!list) {
         return false;
     }
-    c->correlation = column_at(list, line + len, COLUMN(corr_id));
-    c->has_details = column_at(list, line + len, COLUMN(has_details));
-    c->shared = column_at(list, line + len, COLUMN(detail_corr_id));
+    c->correlation = column_at(list, line + len, COLUMN(KERNEL, corr_id));
+    c->has_details = column_at(list, line + len, COLUMN(KERNEL, has_details));
+    c->shared = column_at(list, line + len, COLUMN(KERNEL, detail_corr_id));
     return c->correlation != NONE && c->has_details != NONE && c->shared != NONE;
 }
 
@@ -133,7 +133,7 @@ static void put_other(struct export_details *details, const char *line, size_t l
 {
     int64_t own;
     if (!record_field_is(line, len, "type", RECORD_KERNEL_DETAIL) ||
-        !record_field_int64(line, len, COLUMN(corr_id), &own) ||
+        !record_field_int64(line, len, COLUMN(KERNEL, corr_id), &own) ||
         !export_details_put(details, (uint64_t)own, (uint64_t)own, out)) {
         text_append(out, line, len);
     }

@@ -98,6 +98,8 @@ static int list_files(struct exporting *e, const char *channel)
     }
     if (dir) {
         closedir(dir);
+    } else if (fd >= 0) {
+        close(fd);
     }
     if (e->count) {
         qsort(e->number, e->count, sizeof *e->number, by_number);
@@ -166,6 +168,8 @@ static int each_line(struct exporting *e, const char *name, export_line *visit)
     free(line);
     if (file) {
         fclose(file);
+    } else if (fd >= 0) {
+        close(fd);
     }
     return rc;
 }

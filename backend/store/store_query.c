@@ -88,6 +88,7 @@ gpufl_status store_tables(struct store *store, const struct store_range *range,
     sqlite3_stmt *s = statement_use(store, S_TABLES);
     int rc;
     bool more = true;
+    gpufl_status status = GPUFL_OK;
     sqlite3_bind_int64(s, 1, range->session);
     sqlite3_bind_int(s, 2, range->kind);
     sqlite3_bind_int64(s, 3, range->from_ns);
@@ -102,9 +103,10 @@ gpufl_status store_tables(struct store *store, const struct store_range *range,
                                      .last_ns = sqlite3_column_int64(s, 2),
                                      .rows = (size_t)sqlite3_column_int64(s, 3),
                                      .metrics = (uint64_t)sqlite3_column_int64(s, 4)};
-        if (!store_table_decode(&blob, table.rows, &made, &table.packed)) {
+        status = store_table_decode(&blob, table.rows, &made, &table.packed);
+        if (status != GPUFL_OK) {
             sqlite3_reset(s);
-            return GPUFL_ERR_NOMEM;
+            return status;
         }
         more = visit(arg, &table);
         free(made);

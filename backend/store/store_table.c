@@ -39,19 +39,19 @@ bool store_table_encode(const struct text *packed, char **made, struct text *out
     return ok;
 }
 
-bool store_table_decode(const struct text *blob, size_t rows, char **made,
-                        struct text *out)
+gpufl_status store_table_decode(const struct text *blob, size_t rows, char **made,
+                                struct text *out)
 {
     size_t most = (HEAD_BYTES + rows * sizeof(int64_t)) * TABLE_COLUMN_MAX;
     *made = NULL;
     *out = *blob;
     if (blob->len < HEAD_BYTES ||
         (unsigned char)blob->data[HEAD_BYTES - 1] != COMPRESSED) {
-        return true;
+        return GPUFL_OK;
     }
     *out = (struct text){0};
     gpufl_status status = codec_decode(ENCODING_ZSTD, blob->data + HEAD_BYTES,
                                        blob->len - HEAD_BYTES, most, made, &out->len);
     out->data = *made;
-    return status == GPUFL_OK;
+    return status == GPUFL_OK || status == GPUFL_ERR_NOMEM ? status : GPUFL_ERR_IO;
 }

@@ -7,15 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <gpufl/status.h>
+
 #include "base/text.h"
 
 /** *out is what to store, of \p packed (digest/pack.h); it stays \p packed's where *made
  * is NULL, else it is that, malloc'd, the caller's. \return false without memory. */
 bool store_table_encode(const struct text *packed, char **made, struct text *out);
 
-/** The reverse, of a table of \p rows rows; likewise. \return false without memory, and
- * of a blob that is damaged. */
-bool store_table_decode(const struct text *blob, size_t rows, char **made,
-                        struct text *out);
+/** The reverse, of a table of \p rows rows; likewise. \return GPUFL_OK;
+ * GPUFL_ERR_NOMEM; GPUFL_ERR_IO of a blob that is damaged. */
+GPUFL_MUST gpufl_status store_table_decode(const struct text *blob, size_t rows,
+                                           char **made, struct text *out);
 
 #endif

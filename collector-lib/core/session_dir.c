@@ -98,10 +98,13 @@ static int publish_directory(struct session_dir *dir, int root, const char *stag
 static void remove_staging(const struct session_dir *dir, int root, const char *staging)
 {
     int saved = errno;
-    for (int c = 0; own_fd_is_ours(&dir->own) && c < CHANNEL_COUNT; c++) {
+    bool ours = own_fd_is_ours(&dir->own);
+    for (int c = 0; ours && c < CHANNEL_COUNT; c++) {
         char active[LAYOUT_PATH_MAX];
         layout_active(active, channel_name((enum channel)c), false);
         unlinkat(dir->own.fd, active, 0);
+    }
+    if (ours) {
         unlinkat(dir->own.fd, LAYOUT_LOCK, 0);
         unlinkat(dir->own.fd, LAYOUT_MANIFEST, 0);
     }

@@ -150,18 +150,25 @@ static void a_free_lock_proves_death_on_the_boot_of_its_writer(void **state)
     dirs_remove(dir);
 }
 
-static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **state)
+/* It names no lock. */
+static struct manifest manifest_of_self(void)
 {
-    (void)state;
-    char *dir = dirs_make();
-    char path[600];
-    struct stat own;
     struct process_identity self;
     process_identity_read(&self);
     struct manifest manifest = {.pid = self.pid,
                                 .pid_namespace = (int64_t)self.pid_namespace,
                                 .pid_start_ticks = (int64_t)self.start_ticks};
     boot_id(manifest.boot_id);
+    return manifest;
+}
+
+static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    char path[600];
+    struct stat own;
+    struct manifest manifest = manifest_of_self();
     dirs_append(dir, LAYOUT_LOCK, "");
     assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN); /* of an earlier version */
     strcpy(manifest.lock_file, "0:0");
@@ -177,7 +184,7 @@ static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **st
     }
     waitpid((pid_t)manifest.pid, NULL, 0);
     assert_int_equal(probe(dir, &manifest), WRITER_GONE);
-    manifest.pid = self.pid;
+    manifest.pid = getpid();
     manifest.pid_start_ticks--;
     snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
     assert_int_equal(stat(path, &own), 0);
@@ -192,12 +199,7 @@ static void of_a_writer_that_lost_its_lock_the_process_tells(void **state)
     char *dir = dirs_make();
     char path[600];
     struct stat own;
-    struct process_identity self;
-    process_identity_read(&self);
-    struct manifest manifest = {.pid = self.pid,
-                                .pid_namespace = (int64_t)self.pid_namespace,
-                                .pid_start_ticks = (int64_t)self.start_ticks};
-    boot_id(manifest.boot_id);
+    struct manifest manifest = manifest_of_self();
     dirs_append(dir, LAYOUT_LOCK, "{\"lock_file\":\"lost\",\"active\":{}}\n");
     snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
     assert_int_equal(stat(path, &own), 0);

@@ -14,7 +14,6 @@
 #include "upload/http/encode.h"
 #include "upload/lifecycle/end_seek.h"
 
-#define ENOUGH_FRAME_BYTES (64u << 10)
 /* What a step takes that sends nothing: somebody may have made very many empty files. */
 #define STEP_BYTES        8192u
 #define COMPLETING_ENOUGH 64u

@@ -8,8 +8,7 @@
 #include "upload/core/owner_standing.h"
 #include "upload/core/registry.h"
 
-#define ENOUGH_FRAME_BYTES (64u << 10)
-#define SMALL_ENOUGH       32u
+#define SMALL_ENOUGH 32u
 
 /* One that fails alone, or whose session waits, blocks no other. */
 static bool send_order_counts(const struct offer *offer, uint64_t now_ms)

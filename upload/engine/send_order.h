@@ -9,6 +9,10 @@
 
 #include "upload/core/engine_state.h"
 
+/** Frames of so many bytes are large: the loop has made enough for a turn, and no more
+ * are made than can be sent. */
+#define ENOUGH_FRAME_BYTES (64u << 10)
+
 /** \return true if one more offer may be made, of any owner. */
 bool send_order_has_room(const struct engine *engine, uint64_t now_ms);
 

@@ -27,12 +27,11 @@ static void key_text(const unsigned char *bytes, size_t count, char *out)
 
 static bool key_bytes(const char *text, unsigned char *out, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (sscanf(text + 2 * i, "%2hhx", &out[i]) != 1) {
-            return false;
-        }
+    bool whole = strlen(text) == 2 * count;
+    for (size_t i = 0; whole && i < count; i++) {
+        whole = sscanf(text + 2 * i, "%2hhx", &out[i]) == 1;
     }
-    return strlen(text) == 2 * count;
+    return whole;
 }
 
 void progress_key_write(const struct sys *sys, int dir,
