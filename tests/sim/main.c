@@ -16,23 +16,24 @@
 #include "tests/sim/shrink.h"
 
 #define USAGE                                                                            \
-    "usage: sim [OPTION]… A..B | sim [--whole] A | sim plans | sim NAME\n"             \
-    "  A..B       run the worlds of these seeds; print the shrunk plan of a failure\n"   \
-    "  A          print the history of one, shrunk if it fails\n"                        \
-    "  plans      run the fixed plans\n"                                                 \
-    "  NAME       print the history of one of them\n"                                    \
-    "  --whole    do not shrink it\n"                                                    \
-    "  --jobs     run so many at once, not one for each processor\n"                     \
-    "  --seconds  stop after so long\n"                                                  \
-    "  --first    stop at the first failure, and do not shrink it\n"                     \
-    "  --twice    run each twice, and compare their histories\n"
+    "usage: sim [OPTION]… A..B | sim [--no-shrink] A | sim plans | sim NAME\n"         \
+    "  A..B         run the worlds of these seeds; print the shrunk plan of a failure\n" \
+    "  A            print the history of one, shrunk if it fails\n"                      \
+    "  plans        run the fixed plans\n"                                               \
+    "  NAME         print the history of one of them\n"                                  \
+    "  --no-shrink  leave a plan that fails as it is: shrinking runs up to 4000 "        \
+    "worlds\n"                                                                           \
+    "  --jobs N     run so many at once, not one for each processor\n"                   \
+    "  --seconds N  stop after so long\n"                                                \
+    "  --first      stop at the first failure, and do not shrink it\n"                   \
+    "  --twice      run each twice, and compare their histories\n"
 
 struct options {
     const char *plan; /* NULL = seeds */
     unsigned long long first, last;
     unsigned long long seconds;
     unsigned long long jobs; /* 0 = one for each processor */
-    bool twice, whole, single, first_only;
+    bool twice, no_shrink, single, first_only;
 };
 
 static void print_plan(const struct plan *plan)
@@ -44,13 +45,19 @@ static void print_plan(const struct plan *plan)
     }
 }
 
+/* At once: what comes next may end this process. */
+static void say_failure(unsigned long long seed, const struct outcome *found)
+{
+    printf("SEED %llu fails: %s: %s\n", seed, found->kind, found->detail);
+    fflush(stdout);
+}
+
 static void shrink(struct plan *plan, const struct outcome *found)
 {
     unsigned steps = plan->steps;
     unsigned worlds = shrink_plan(plan, found->kind);
-    printf("SEED %llu fails: %s: %s\n  shrunk from %u to %u steps in %u worlds\n",
-           (unsigned long long)plan->seed, found->kind, found->detail, steps, plan->steps,
-           worlds);
+    printf("SEED %llu, shrunk from %u to %u steps in %u worlds (%s):\n",
+           (unsigned long long)plan->seed, steps, plan->steps, worlds, found->kind);
     print_plan(plan);
     fflush(stdout);
 }
@@ -67,12 +74,14 @@ static bool run_seed(unsigned long long seed, const void *arg)
         shrink_run(&plan, HISTORY_HASHED, &second);
         if (first.hash != second.hash) {
             printf("SEED %llu is not repeatable\n", seed);
+            fflush(stdout);
             return false;
         }
     }
-    if (first.kind && options->first_only) {
-        printf("SEED %llu fails: %s: %s\n", seed, first.kind, first.detail);
-    } else if (first.kind) {
+    if (first.kind) {
+        say_failure(seed, &first);
+    }
+    if (first.kind && !options->first_only && !options->no_shrink) {
         shrink(&plan, &first);
     }
     return first.kind == NULL;
@@ -84,12 +93,15 @@ static bool show_seed(const struct options *options)
     static struct plan plan;
     struct outcome outcome;
     plan_make(&plan, options->first);
-    shrink_run(&plan, options->whole ? HISTORY_SHOWN : HISTORY_NONE, &outcome);
+    shrink_run(&plan, options->no_shrink ? HISTORY_SHOWN : HISTORY_NONE, &outcome);
     bool failed = outcome.kind != NULL;
-    if (failed && !options->whole) {
+    if (failed) {
+        say_failure(options->first, &outcome);
+    }
+    if (failed && !options->no_shrink) {
         shrink(&plan, &outcome);
     }
-    if (!options->whole) {
+    if (!options->no_shrink) {
         shrink_run(&plan, HISTORY_SHOWN, &outcome);
     }
     return !failed;
@@ -133,8 +145,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->twice = true;
         } else if (strcmp(argv[i], "--first") == 0) {
             o->first_only = true;
-        } else if (strcmp(argv[i], "--whole") == 0) {
-            o->whole = true;
+        } else if (strcmp(argv[i], "--no-shrink") == 0) {
+            o->no_shrink = true;
         } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
             o->seconds = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc) {
