@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal is lost or damaged, and the progress file beside the logs is left: what was not delivered stays so, and is
 said, until a person gives it up or has it sent again."""
+import shutil
 import sys
 
 import lib
@@ -151,6 +152,30 @@ def behind_a_damaged_journal_the_backend_says_where_a_stream_ends(place):
     check(damaged > 3, f"{damaged} times the middle was damaged, of a journal of {used} bytes")
     writer.end()
     equal((_upload(place, backend.url, place.logs).returncode, backend.complete(writer.id)), (0, True), "its end")
+
+
+def what_may_come_twice_after_a_lost_state_is_said(place):
+    """Where the backend keeps positions, nothing is repeated, and nothing is said."""
+    def lose(url, logs, said):
+        for why, says in (("at first", said), ("with the journal", False), ("without it", said)):
+            if why == "without it":
+                shutil.rmtree(logs / STATE)
+            done = _upload(place, url, logs)
+            equal((done.returncode, "journal.new" in done.stderr), (0, says), f"{why}: {done.stderr}")
+
+    with sink.Sink() as s:
+        _ended_in(place.path / "ids")
+        lose(s.url, place.path / "ids", True)
+        equal(len(s.lines), 2 * len(set(s.lines)), "each line comes twice")
+    _ended_in(place.path / "positions")
+    lose(lib.Backend(place, "--api-key", lib.KEY).url, place.path / "positions", False)
+
+
+def _ended_in(logs):
+    logs.mkdir()
+    writer = Live(logs)
+    writer.line("device")
+    writer.end()
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ struct root {
     struct origin_history origin; /**< the backend that the journal is about */
     enum root_backend backend;    /**< that of the settings */
     bool origin_same;             /**< which is the same, by the word of a person */
+    bool said_new;                /**< that nothing is known of what was sent before */
     uint64_t epoch;      /**< of the backend, when all complete sessions were compared */
     uint64_t epoch_asks; /**< for which they are being opened … */
     unsigned epoch_left; /**< … so many at most */

@@ -209,6 +209,24 @@ static bool change_has_url(const struct root *root, const struct record_origin *
     return strcmp(root->origin.now.url, record->url) == 0;
 }
 
+/* An earlier journal may have been lost. Positions, or a registry of identities that did
+ * not come from it, would tell what was stored. */
+static void change_say_new(struct root *root)
+{
+    const struct engine *engine = root->engine;
+    bool is_new = root->backend == BACKEND_UNNOTED && !root->origin.now.url[0];
+    if (is_new && !root->said_new && engine->origin.state == ORIGIN_KNOWN &&
+        !engine->origin.positions && root->by_path.count) {
+        root->said_new = true;
+        log_warn(
+            engine->config.log, "journal.new",
+            "root=%s sessions=%u note=\"nothing is known of what was sent of them "
+            "before: what was is sent again, unless a progress file tells it, as the "
+            "backend keeps no positions\"",
+            root->path, root->by_path.count);
+    }
+}
+
 static void change_proved(struct root *root)
 {
     struct engine *engine = root->engine;
@@ -242,6 +260,7 @@ void origin_change_settle(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
         change_compare_database(root);
+        change_say_new(root);
         if (engine->origin.proved) {
             change_proved(root);
         }
