@@ -297,7 +297,8 @@ sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for S
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(SIM_BIN)
 	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)00000..$$(date +%s)99999)
-sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the fixed plans pass
+sim-check: $(SIM_BIN) ## that the same seed makes the same world, that the fixed plans pass, and mutants are up to date
+	@python3 tests/sim/mutants.py
 	@$(SIM_BIN) plans
 	@$(SIM_BIN) --twice 1..50
 

@@ -107,6 +107,27 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     close(fd);
 }
 
+void channel_file_tear(struct channel_file *file, uint64_t bytes)
+{
+    struct stat st;
+    bool known = bytes && fstat(file->own.fd, &st) == 0 && (uint64_t)st.st_size >= bytes;
+    file->torn_bytes = bytes;
+    file->torn_at = known ? (uint64_t)st.st_size - bytes : file->size_bytes;
+}
+
+bool channel_file_cut(struct channel_file *file)
+{
+    struct stat st;
+    errno = EBADF;
+    if (!own_fd_is_ours(&file->own) || fstat(file->own.fd, &st) < 0 ||
+        ((uint64_t)st.st_size > file->torn_at &&
+         ftruncate(file->own.fd, (off_t)file->torn_at) < 0)) {
+        return false;
+    }
+    file->torn_bytes = 0;
+    return true;
+}
+
 void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
 {
     char active[LAYOUT_PATH_MAX];

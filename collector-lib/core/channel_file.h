@@ -11,10 +11,11 @@
 
 struct channel_file {
     struct own_fd own;
-    uint64_t size_bytes;    /* of whole lines */
-    uint64_t torn_bytes;    /* of half a line behind them, which could not be cut off */
-    uint64_t told_bytes;    /* at most that many are in it, or are about to be */
-    uint32_t rotated;       /* number of the last sealed file */
+    uint64_t size_bytes; /* of whole lines */
+    uint64_t torn_bytes; /* of half a line behind them, which could not be cut off … */
+    uint64_t torn_at;    /* …, and begins there: less, if others have cut the file */
+    uint64_t told_bytes; /* at most that many are in it, or are about to be */
+    uint32_t rotated;    /* number of the last sealed file */
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
     bool name_loss_said;    /* that it has no name, and does not get it back */
     bool loss_marked;       /* likewise, in a loss marker of its number */
@@ -27,6 +28,12 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
  * active file keeps growing, and the next write tries again. A file that has the next
  * number already is only followed by a new one. */
 void channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
+
+/** Notes that the \p bytes at its end are half a line. */
+void channel_file_tear(struct channel_file *file, uint64_t bytes);
+
+/** Cuts half a line off, unless others have done so. \return false with errno. */
+bool channel_file_cut(struct channel_file *file);
 
 /** Opens the active file again if its descriptor was closed. */
 void channel_file_mend(struct channel_file *file, int dir, enum channel channel);

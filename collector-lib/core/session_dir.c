@@ -231,12 +231,9 @@ static bool session_dir_cut(struct session_dir *dir, enum channel channel)
         return true;
     }
     active_told_write(&dir->lock, dir->file, channel); /* it may have fewer from now on */
-    errno = EBADF;
-    if (!own_fd_is_ours(&file->own) ||
-        ftruncate(file->own.fd, (off_t)file->size_bytes) < 0) {
+    if (!channel_file_cut(file)) {
         return false;
     }
-    file->torn_bytes = 0;
     session_dir_tell_size(dir, channel, file->size_bytes);
     return true;
 }
@@ -251,7 +248,7 @@ static size_t keep_whole_lines(struct session_dir *dir, enum channel channel,
     const char *last = written ? memrchr(lines, '\n', written) : NULL;
     size_t whole = last ? (size_t)(last - lines) + 1 : 0;
     file->size_bytes += whole;
-    file->torn_bytes = written - whole;
+    channel_file_tear(file, written - whole);
     session_dir_tell_size(dir, channel, file->size_bytes + file->torn_bytes);
     (void)session_dir_cut(dir, channel); /* else before the next lines */
     errno = saved;

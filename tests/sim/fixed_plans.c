@@ -15,7 +15,7 @@
 #define END      STEP(END_JOB, 0, 0)
 
 /* A part is written, and neither the rest nor a cut is possible. */
-#define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 5 * 30000), WRITE(3)
+#define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 7 * 30000), WRITE(3)
 #define WRITE_AT      6
 
 /* Which call of a write is the second rename of a rotation. */
@@ -153,7 +153,7 @@ static const struct {
       STEP(KILL_JOB, 0, 0), WAIT(9000)}},
     {"half_a_line_that_a_disk_keeps",
      {PLAIN_OF(1 << 20, 10)},
-     {BEGIN, FAILING_WRITE, FAILING_WRITE, FAILING_WRITE, FAILING_WRITE, WRITE(3), END}},
+     {BEGIN, WRITE(6), FAILING_WRITE, FAILING_WRITE, FAILING_WRITE, WRITE(3), END}},
     {"retention_between_two_writes",
      {PLAIN},
      {BEGIN, WRITE(6), WAIT(9000), STEP(EXPIRE, 0, 0), WRITE(6), WAIT(9000),
@@ -162,6 +162,14 @@ static const struct {
      {OF_JOBS(2, 1500, 10)},
      {BEGIN, WRITE(6), END, WAIT(19000), BEGIN, WRITE(6), STEP(EXPIRE, 0, 39),
       STEP(LOSE_STATE, 0, 0), WAIT(19000)}},
+    {"half_a_line_in_a_file_that_was_cut",
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, WRITE(6), STEP(CUT_FILE, 0, 99), FAILING_WRITE, WRITE(3), WRITE(3), WRITE(3),
+      WRITE(3), WRITE(3), END}},
+    {"a_file_that_is_cut_behind_half_a_line",
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, WRITE(6), FAILING_WRITE, STEP(CUT_FILE, 0, 99), WRITE(3), WRITE(3), WRITE(3),
+      WRITE(3), WRITE(3), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

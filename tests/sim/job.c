@@ -134,13 +134,20 @@ static void end_halves(struct job *job, bool killed)
     job->half_until_ms = 0;
 }
 
+/* \return how many bytes of half a line a file of \p size has, which is to be cut off. */
+static uint64_t torn_bytes(const struct job *job, int channel, uint64_t size)
+{
+    const struct channel_file *file = &job->dir.file[channel];
+    return file->torn_bytes && size > file->torn_at ? size - file->torn_at : 0;
+}
+
 /* Half a line that could not be cut off may be, and is read again if it stays. */
 static void forget_torn(struct job *job)
 {
     for (int c = 0; !job->old.layout && c < JOB_CHANNELS; c++) {
         struct job_stream *st = &job->stream[c];
-        uint64_t torn = job->dir.file[c].torn_bytes;
-        if (torn && st->file && st->read == st->file->size && torn <= st->written.len) {
+        uint64_t torn = st->file ? torn_bytes(job, c, st->file->size) : 0;
+        if (torn && st->read == st->file->size && torn <= st->written.len) {
             st->written.len -= (size_t)torn;
             st->read -= torn;
         }
@@ -345,7 +352,12 @@ void job_was_cut(struct job *job, const struct inode *file)
 {
     for (int c = 0; c < JOB_CHANNELS; c++) {
         struct job_stream *st = &job->stream[c];
-        st->read = st->file == file && st->read > file->size ? file->size : st->read;
+        if (st->file != file || st->read <= file->size) {
+            continue;
+        }
+        st->written.len -=
+            (size_t)(torn_bytes(job, c, st->read) - torn_bytes(job, c, file->size));
+        st->read = file->size;
     }
 }
 

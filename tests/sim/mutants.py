@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Switches rules off, one at a time: the simulator has to find each. A rule that it does not find is either not
-needed, or not simulated. Usage: mutants.py BUILD SEEDS [NAME…]; COMPILE and LINK are make's commands."""
+needed, or not simulated. Usage: mutants.py BUILD SEEDS [NAME…]; COMPILE and LINK are make's commands. Without arguments,
+it only looks whether each rule still has the text that is to be changed."""
 import concurrent.futures
 import os
 import pathlib
@@ -25,9 +26,9 @@ MUTANTS = [
     ("a_claim_is_not_compared", "backend/store/store_completion.c",
      "c->equal != c->stored || c->equal != c->claim->channels", "0 && c->equal"),
     ("every_end_is_taken_for_proved", "upload/lifecycle/end_proof.c",
-     "p->crc == p->told.at.crc && p->file_crc == p->told.file_crc", "p->crc || !p->crc"),
+     "p->run.crc == p->told.at.crc && p->run.file_crc == p->told.file_crc", "p->told.at.crc || !p->told.at.crc"),
     ("a_writer_that_holds_its_lock_is_gone", "upload/source/liveness.c",
-     "if (lock == LOCK_HELD) {\n        return WRITER_LIVE;", "if (lock == LOCK_HELD) {\n        return WRITER_GONE;"),
+     "if (lock.state == LOCK_HELD) {\n        return WRITER_LIVE;", "if (lock.state == LOCK_HELD) {\n        return WRITER_GONE;"),
     ("a_failed_batch_is_settled", "upload/http/verdict.c",
      "case 0:\n    case 408:", "case 0:\n        return VERDICT_ACKED;\n    case 408:"),
     ("files_are_deleted_one_too_many", "upload/lifecycle/cleanup.c",
@@ -48,6 +49,8 @@ MUTANTS = [
      "    if (st.st_mode == st.st_mode) {\n        return FILE_MATCHES;"),
     ("a_line_is_written_behind_half_a_line", "collector-lib/core/session_dir.c",
      "    if (!file->torn_bytes) {\n", "    if (file->torn_bytes || !file->torn_bytes) {\n"),
+    ("a_file_that_was_cut_is_made_longer", "collector-lib/core/channel_file.c",
+     "((uint64_t)st.st_size > file->torn_at &&", "((uint64_t)st.st_size != file->torn_at &&"),
     ("a_rotation_that_was_not_undone_stays", "collector-lib/core/channel_file.c",
      "bool was_sealed = channel_file_is_sealed(file, dir, channel);", "bool was_sealed = false;"),
     ("a_manifest_that_says_nothing_is_none", "upload/source/scan.c",
@@ -63,12 +66,19 @@ MUTANTS = [
 ]
 
 
-def build(build_dir, mutant):
-    """\\return the simulator with one file changed, as a path."""
-    name, path, old, new, *unit = mutant
+def text_of(mutant):
+    """\\return the text of its file, which has what is changed once."""
+    name, path, old = mutant[:3]
     source = (ROOT / path).read_text()
     if source.count(old) != 1:
         raise SystemExit(f"mutants.py: {name}: {path} has its text {source.count(old)} times (expected once)")
+    return source
+
+
+def build(build_dir, mutant):
+    """\\return the simulator with one file changed, as a path."""
+    name, path, old, new, *unit = mutant
+    source = text_of(mutant)
     where = ROOT / build_dir / "mutants" / name
     changed = where / path
     changed.parent.mkdir(parents=True, exist_ok=True)
@@ -100,6 +110,10 @@ def find(sim, seeds):
 
 
 def main():
+    if len(sys.argv) == 1:
+        for mutant in MUTANTS:
+            text_of(mutant)
+        return 0
     build_dir, seeds, *names = sys.argv[1:]
     survivors = 0
     wanted = [mutant for mutant in MUTANTS if not names or mutant[0] in names]

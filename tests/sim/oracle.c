@@ -134,12 +134,16 @@ static void judge_expired(const struct world *world, const struct job *job, int 
     free(deleted);
 }
 
-/* Lines of a world have one brace: a second one begins behind half a line, which people
- * may make by cutting the file. */
-static void judge_written(const struct job *job, const char *written)
+/* Lines of a world have one brace: a second one begins behind half a line. What a job
+ * writes behind half a line that people have made is whole by itself. A zero is in none:
+ * it comes of a file that is made longer. */
+static void judge_written(const struct job *job, const char *written, size_t bytes)
 {
     size_t len;
-    bool ours = !job->old.layout && !(job->harm & JOB_LOST_FILES);
+    bool ours = !job->old.layout;
+    if (ours && strlen(written) < bytes) {
+        history_fail("zeros", "%.8s has made a file longer", job->dir.id);
+    }
     for (const char *line = written; ours && (len = line_length(line)); line += len) {
         if (memchr(line + 1, '{', len - 1)) {
             history_fail("half a line", "%.8s has written behind it: %.*s", job->dir.id,
@@ -156,7 +160,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
     char *stored = server_stored(&world->server, job->dir.id, name);
     char *lines = strndup(written->len ? written->data : "", written->len);
     *c = (struct comparison_of){0};
-    judge_written(job, lines);
+    judge_written(job, lines, written->len);
     compare_texts(c, lines, stored);
     history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
                 c->stored, c->missing, c->twice, c->foreign);

@@ -140,7 +140,7 @@ static void nothing_is_written_behind_half_a_line(void **state)
     recording_on_a_disk_that_cuts_nothing(&r);
     struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
     assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
-    file->torn_bytes = 4;
+    channel_file_tear(file, 4);
     assert_int_equal(recording_append(&r, RLIM_INFINITY), 0);
     assert_int_equal(errno, EPERM);
     recording_has(&r, "{\"ha");
@@ -155,11 +155,35 @@ static void half_a_line_that_could_not_be_cut_off_is_before_the_next_ones(void *
     struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
     assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
     assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
-    file->torn_bytes = 4;
+    channel_file_tear(file, 4);
     assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
     recording_has(&r, LINE LINE);
     assert_int_equal(file->told_bytes, 2 * strlen(LINE));
     recording_close(&r);
+}
+
+/* As people do when a disk is full. */
+static void a_file_that_was_emptied_is_not_made_longer(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct recording r;
+        recording_open(&r);
+        struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+        if (!late) {
+            assert_int_equal(ftruncate(file->own.fd, 0), 0);
+        }
+        assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
+        channel_file_tear(file, 4);
+        if (late) {
+            assert_int_equal(ftruncate(file->own.fd, 0), 0);
+        }
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+        recording_has(&r, LINE);
+        recording_close(&r);
+    }
 }
 
 static void nobody_else_can_open_the_lock_file_before_it_is_locked(void **state)
@@ -230,6 +254,7 @@ int main(void)
         cmocka_unit_test(half_a_line_is_cut_off),
         cmocka_unit_test(nothing_is_written_behind_half_a_line),
         cmocka_unit_test(half_a_line_that_could_not_be_cut_off_is_before_the_next_ones),
+        cmocka_unit_test(a_file_that_was_emptied_is_not_made_longer),
         cmocka_unit_test(nobody_else_can_open_the_lock_file_before_it_is_locked),
         cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
         cmocka_unit_test(a_lock_that_another_has_taken_is_told_and_taken_back),
