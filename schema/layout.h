@@ -20,6 +20,7 @@
 #define LAYOUT_OWN_PREFIX     ".gpufl-"
 #define LAYOUT_MANIFEST       ".gpufl-session.json"
 #define LAYOUT_LOCK           ".gpufl-session.lock"
+#define LAYOUT_SALVAGE_LOCK   ".gpufl-salvage.lock"
 #define LAYOUT_RESERVE        ".gpufl-reserve"
 #define LAYOUT_STAGING_PREFIX ".new-"
 #define LAYOUT_TMP_DIR        ".tmp"

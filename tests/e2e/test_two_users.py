@@ -487,6 +487,29 @@ def root_s_upload_waits_while_it_salvages_another_user_s_session(place):
     check(not writer.tmp.exists(), "all is published")
 
 
+def a_lock_for_reading_of_another_user_keeps_no_salvage_away(place):
+    """Who can read the lock file of a killed 1.3 writer can lock it for reading."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    for user in (0, VICTIM):
+        writer = Windows(service.logs)
+        writer.line("device", times=20)
+        writer.die()
+        lock = writer.dir / ".gpufl-session.lock"
+        lock.chmod(0o644)
+        for path in (writer.dir, writer.tmp, *writer.tmp.iterdir(), lock):
+            os.chown(path, VICTIM, VICTIM)
+        other = _as(OTHER, ["python3", "-c", "import fcntl, os, sys\nfcntl.lockf(os.open(sys.argv[1], os.O_RDONLY), "
+                                            "fcntl.LOCK_SH | fcntl.LOCK_NB); print(flush=True); input()", str(lock)])
+        check(other.stdout.readline(), "it is locked")
+        done = service.upload(user, "--session-id", writer.id)
+        other.communicate()
+        equal((done.returncode, service.backend.complete(writer.id)), (0, True), f"{done.result} {done.stderr}")
+        equal(sorted(path.name for path in writer.dir.glob(".gpufl-salvage*")), [], "what is left")
+        lib.holds(service.backend, writer)
+
+
 PLANTS = {
     "a session with a journal of its own": "mkdir -p p/.gpufl-agent p/any; echo x > p/any/device.log",
     "many of these": "for n in $(seq 40); do mkdir -p q$n/.gpufl-agent q$n/any-$n; echo x > q$n/any-$n/device.log; done",

@@ -185,28 +185,94 @@ static enum salvage_result salvage_next(struct salvage *s)
                : SALVAGE_FAILED;
 }
 
-/* Takes the writer's own lock, which keeps it and other salvagers out. */
-static int lock_session(const struct salvage_place *place, int session, bool *busy)
+/* Both are -1 while they are not held. */
+struct salvage_locks {
+    int writers;
+    int own; /* on a file that is removed when it is released */
+};
+
+static bool lock_as(int fd, short type)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = place->sys->open_beneath(session, LAYOUT_LOCK,
-                                      O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock) < 0) {
-        *busy = errno == EAGAIN || errno == EACCES;
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static bool is_held(int error)
+{
+    return error == EAGAIN || error == EACCES;
+}
+
+/* Another salvage may have removed the file after it was opened here. */
+static bool has_name(int session, const char *name, int fd)
+{
+    struct stat ours, named;
+    return fstat(fd, &ours) == 0 &&
+           fstatat(session, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
+}
+
+/* Of a file that no other user can open. */
+static int lock_own(const struct salvage_place *place, int session, bool *busy)
+{
+    const struct sys *sys = place->sys;
+    int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
+    int fd =
+        sys->open_beneath(session, LAYOUT_SALVAGE_LOCK, flags | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        fd = sys->open_beneath(session, LAYOUT_SALVAGE_LOCK, flags, 0);
+    }
+    if (fd < 0) {
+        return -1;
+    }
+    bool locked = lock_as(fd, F_WRLCK);
+    *busy = !locked && is_held(errno);
+    if (locked && !has_name(session, LAYOUT_SALVAGE_LOCK, fd)) {
+        locked = false;
+        *busy = true;
+    }
+    if (!locked) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-/* The lock is released explicitly: a child forked meanwhile has the descriptor, too. */
-static void close_all(struct salvage *s, int lock)
+/* Takes the writer's own lock, which keeps it and other salvagers out. Any user who can
+ * read the file can lock it for reading. We then do so, too, which still keeps out
+ * whoever wants it for writing, and a lock of our own keeps out a salvage that does the
+ * same. */
+static bool lock_session(const struct salvage_place *place, int session,
+                         struct salvage_locks *locks, bool *busy)
 {
-    struct flock free_again = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    if (lock >= 0) {
-        fcntl(lock, F_OFD_SETLK, &free_again);
+    int fd = place->sys->open_beneath(session, LAYOUT_LOCK,
+                                      O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    locks->writers = fd;
+    if (fd < 0 || lock_as(fd, F_WRLCK)) {
+        return fd >= 0;
     }
-    const int fds[] = {s->dirs.tmp, s->dirs.session, lock};
+    if (!is_held(errno)) {
+        return false;
+    }
+    if (!lock_as(fd, F_RDLCK)) {
+        *busy = is_held(errno);
+        return false;
+    }
+    locks->own = lock_own(place, session, busy);
+    return locks->own >= 0;
+}
+
+/* The locks are released explicitly: a child forked meanwhile has the descriptors, too.
+ */
+static void close_all(struct salvage *s, const struct salvage_locks *locks)
+{
+    if (locks->own >= 0) {
+        s->place->sys->unlinkat(s->dirs.session, LAYOUT_SALVAGE_LOCK, 0);
+        lock_as(locks->own, F_UNLCK);
+    }
+    if (locks->writers >= 0) {
+        lock_as(locks->writers, F_UNLCK);
+    }
+    const int fds[] = {s->dirs.tmp, s->dirs.session, locks->own, locks->writers};
     for (unsigned i = 0; i < sizeof fds / sizeof fds[0]; i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
@@ -220,22 +286,23 @@ enum salvage_result salvage_step(const struct salvage_place *place)
     const struct sys *sys = place->sys;
     struct salvage s = {.place = place, .dirs = {.tmp = -1}};
     enum salvage_result result = SALVAGE_FAILED;
+    struct salvage_locks locks = {.writers = -1, .own = -1};
     bool busy = false;
-    int lock = -1;
+    bool locked = false;
     s.dirs.session =
         sys->open_beneath(place->root, place->path, O_RDONLY | O_DIRECTORY, 0);
     if (s.dirs.session >= 0) {
-        lock = lock_session(place, s.dirs.session, &busy);
+        locked = lock_session(place, s.dirs.session, &locks, &busy);
     }
-    if (lock >= 0) {
+    if (locked) {
         s.dirs.tmp =
             sys->open_beneath(s.dirs.session, LAYOUT_TMP_DIR, O_RDONLY | O_DIRECTORY, 0);
     }
     if (s.dirs.tmp >= 0) {
         result = salvage_next(&s);
-    } else if (lock >= 0 && errno == ENOENT) {
+    } else if (locked && errno == ENOENT) {
         result = SALVAGE_DONE;
     }
-    close_all(&s, lock);
+    close_all(&s, &locks);
     return busy ? SALVAGE_BUSY : result;
 }

@@ -185,16 +185,28 @@ bool salvage_packs_elsewhere(const struct sys *sys, int dir, const char *name)
     return locked;
 }
 
+/* Whoever can open it could lock it before we do. Locked, it gets the mode of the file
+ * whose lines it has, where the file system has modes. */
+static bool salvage_lock_part(const struct salvage_readings *r, int raw)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat st;
+    if (fstat(raw, &st) < 0 || fcntl(r->part, F_OFD_SETLK, &lock) < 0) {
+        return false;
+    }
+    (void)fchmod(r->part, st.st_mode & 0666);
+    return true;
+}
+
 static gpufl_status salvage_pack_begin(struct salvage_readings *r, const struct sys *sys,
                                        const struct salvage_part *part,
                                        const struct salvage_finding *asked)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (!salvage_reading_begin(r, asked)) {
         return GPUFL_ERR_NOMEM;
     }
-    r->part = file_create(sys, part->dir, part->name, 0644);
-    if (r->part < 0 || fcntl(r->part, F_OFD_SETLK, &lock) < 0) {
+    r->part = file_create(sys, part->dir, part->name, 0600);
+    if (r->part < 0 || !salvage_lock_part(r, part->raw)) {
         salvage_reading_end(r);
         return GPUFL_ERR_IO;
     }
