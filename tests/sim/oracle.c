@@ -186,18 +186,32 @@ static bool may_miss(const struct world *world, const struct job *job)
            (world->server.went_back && world->plan.deletes != DELETE_NEVER);
 }
 
+/* "Complete" is said early of a writer that cannot be seen: what it writes later is sent,
+ * or held if the disk was harmed by then, which is said here and not to the origin. */
+static bool is_held_late(const struct world *world, const struct job *job)
+{
+    bool said = false;
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        const struct text *held = &world->uploader[i].held;
+        said |=
+            held->len && memmem(held->data, held->len, job->dir.id, strlen(job->dir.id));
+    }
+    return said && job->harm & JOB_WAS_COMPLETE;
+}
+
 /* "Complete" is said of what the disk held, and of the first directory with an id.
  * Without positions, the backend does not know that retention has deleted lines. What was
  * put into quarantine is forgotten with the journal, if the progress file is left. */
 static bool may_lack(const struct world *world, const struct job *job, int state)
 {
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
+           is_held_late(world, job) ||
            (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED));
 }
 
 static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
 {
-    return job->harm & JOB_HAS_COPY ||
+    return job->harm & JOB_HAS_COPY || is_held_late(world, job) ||
            (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED)) ||
            job->old.layout;
 }
@@ -245,6 +259,12 @@ static const char *unstored_line(const struct inode *file, const char *stored,
     return NULL;
 }
 
+/* A power failure takes the names of what was not synced. */
+static bool has_name(const struct world *world, const struct job *job)
+{
+    return inode_look(world->logs, job->dir.id) == job->inode;
+}
+
 /* Whatever happened: what is called complete has each line that the disk holds. */
 static void judge_disk(struct world *world, const struct job *job, int channel)
 {
@@ -253,7 +273,7 @@ static void judge_disk(struct world *world, const struct job *job, int channel)
     const char *name = channel_name((enum channel)channel);
     char *stored = server_stored(&world->server, job->dir.id, name);
     snprintf(field, sizeof field, "\"c\":\"%s\"", name);
-    for (unsigned i = 0; i < job->inode->names; i++) {
+    for (unsigned i = 0; has_name(world, job) && i < job->inode->names; i++) {
         const struct inode *file = job->inode->name[i].inode;
         struct layout_name is = layout_parse(job->inode->name[i].name);
         bool lines = is.kind == LAYOUT_ACTIVE || is.kind == LAYOUT_NUMBERED;

@@ -119,6 +119,7 @@ void server_copy(struct server *server)
     }
     server_move(copy, server->store->db);
     server->copy = copy;
+    memcpy(server->copy_expiring, server->expiring, sizeof server->copy_expiring);
 }
 
 void server_restart(struct server *server, bool back)
@@ -127,6 +128,10 @@ void server_restart(struct server *server, bool back)
         server_move(server->store->db, server->copy); /* retention goes on there */
     }
     server_start(server);
+    if (back && server->copy_expiring[0]) {
+        server_finish_expiring(server);
+        memcpy(server->expiring, server->copy_expiring, sizeof server->expiring);
+    }
     server->went_back |= back;
 }
 

@@ -23,9 +23,10 @@ enum server_kind {
 struct server {
     enum server_kind kind;
     struct store *store;
-    void *copy; /**< a database; NULL = none */
-    bool hides; /**< it is a version that does not know what its kind does */
-    bool hid;   /**< it was */
+    void *copy;              /**< a database; NULL = none */
+    char copy_expiring[129]; /**< the session that retention was deleting in it */
+    bool hides;              /**< it is a version that does not know what its kind does */
+    bool hid;                /**< it was */
     bool went_back;
     char expiring[129]; /**< the session that retention is deleting, a step a request */
     unsigned expiring_bodies; /**< of a step */

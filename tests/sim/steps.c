@@ -143,8 +143,9 @@ static void lose_power(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
         struct job *job = &world->job[i];
+        int state = server_state(&world->server, job->dir.id);
         job_kill(job);
-        job->harm |= JOB_LOST_POWER;
+        job->harm |= JOB_LOST_POWER | (state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0);
     }
     kernel_power_failure();
     world->locker = 0;

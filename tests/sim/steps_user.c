@@ -204,7 +204,7 @@ static void put_stray(struct job *job, const struct step *step)
 
 /* One that is gone cannot be told from one that was never there, by who has not seen it.
  */
-static void spoil_manifest(struct job *job, const struct step *step)
+static void spoil_manifest(struct world *world, struct job *job, const struct step *step)
 {
     static const char ours[] = "\"schema_version\":1";
     struct inode *manifest = inode_look(job->inode, LAYOUT_MANIFEST);
@@ -219,7 +219,8 @@ static void spoil_manifest(struct job *job, const struct step *step)
         inode_resize(manifest, 0);
     }
     inode_sync(manifest);
-    job->harm |= JOB_HELD;
+    int state = server_state(&world->server, job->dir.id);
+    job->harm |= JOB_HELD | (state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0);
 }
 
 static void lock_root(struct world *world)
@@ -266,7 +267,7 @@ void steps_user(struct world *world, const struct step *step)
         put_stray(job, step);
         break;
     case STEP_SPOIL_MANIFEST:
-        spoil_manifest(job, step);
+        spoil_manifest(world, job, step);
         break;
     case STEP_FLOCK:
         lock_root(world);

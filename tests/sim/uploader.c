@@ -15,8 +15,10 @@
 
 static void uploader_log(void *arg, enum log_level level, const char *line)
 {
-    const struct uploader *u = arg;
+    struct uploader *u = arg;
+    const char *held = strstr(line, "session.held session=");
     (void)level;
+    text_puts(&u->held, held ? held : "");
     history_say("%s %d: %s", u->agent ? "agent" : "upload", u->pid, line);
 }
 
@@ -132,6 +134,11 @@ void uploader_stop(struct uploader *u, bool clean)
     } else {
         uploader_take_apart(u);
     }
+}
+
+void uploader_fini(struct uploader *u)
+{
+    text_fini(&u->held);
 }
 
 static void uploader_turn(struct uploader *u)

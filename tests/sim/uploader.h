@@ -32,6 +32,7 @@ struct uploader {
     unsigned turns;
     unsigned in_a_row; /**< turns without any time between them */
     unsigned fault_percent;
+    struct text held; /**< what it said of sessions that it holds */
 };
 
 void uploader_make(struct uploader *u, unsigned index);
@@ -40,6 +41,8 @@ void uploader_make(struct uploader *u, unsigned index);
 void uploader_start(struct uploader *u, const char *path);
 /** Ends it: \p clean as SIGTERM does, else by SIGKILL. */
 void uploader_stop(struct uploader *u, bool clean);
+
+void uploader_fini(struct uploader *u);
 
 /** Does what is due now. */
 void uploader_step(struct uploader *u, const char *path);

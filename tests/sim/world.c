@@ -85,6 +85,7 @@ void world_end(struct world *world)
 {
     for (unsigned i = 0; i < UPLOADERS; i++) {
         uploader_stop(&world->uploader[i], false);
+        uploader_fini(&world->uploader[i]);
     }
     for (unsigned i = 0; i < world->jobs; i++) {
         job_kill(&world->job[i]);
