@@ -45,8 +45,9 @@ void holder_left_count(const struct sys *sys, int root, const struct selection *
                        struct engine_summary *out)
 {
     struct holder_left left = {.root = root, .selection = selection, .out = out};
+    unsigned before = out->sessions_away;
     /* Where there is no progress to read, no session is known. */
     if (progress_read(sys, root, NULL, holder_left_note, &left) != GPUFL_OK) {
-        out->sessions_away = 0;
+        out->sessions_away = before;
     }
 }

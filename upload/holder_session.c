@@ -215,11 +215,29 @@ static void holder_session_say_kept(int root, const struct holder_session *sessi
     }
 }
 
+/* It was there at the call, and is not complete for all that is known. */
+static void holder_session_count_gone(const struct holder_session *session,
+                                      struct engine_summary *out)
+{
+    bool complete =
+        session->told.complete || session->told.complete_elsewhere || session->uploaded;
+    out->sessions++;
+    out->sessions_done += complete;
+    if (!complete && out->sessions_away++ == 0) {
+        snprintf(out->away_session, sizeof out->away_session, "%.255s",
+                 session->selected->path);
+    }
+}
+
 void holder_session_count(const struct sys *sys, int root,
                           const struct holder_session *session,
                           struct engine_summary *out)
 {
     char name[256];
+    if (session->gone) {
+        holder_session_count_gone(session, out);
+        return;
+    }
     bool held = holder_session_is_held(session);
     bool kept = held || (session->unread && !session->told.complete);
     out->sessions++;

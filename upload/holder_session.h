@@ -12,6 +12,7 @@
 struct holder_told {
     bool any; /**< more than positions: an earlier version does not say all of this */
     bool complete;
+    bool complete_elsewhere; /**< one of its id, under another path */
     bool gap;
     bool elsewhere; /**< also of a channel of which no file is there */
     uint64_t refused_lines;

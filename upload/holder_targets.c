@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/plural.h"
 #include "upload/holder_session.h"
 #include "upload/holder_target.h"
 #include "upload/journal/lookup.h"
@@ -29,6 +30,7 @@ struct holder_targets {
     size_t sessions;
     struct lookup by_path;  /* of these */
     struct lookup by_group; /* likewise, by that of the directory in which it lies */
+    struct lookup by_id;    /* likewise, by their ids */
     uint32_t seed;          /* of the hashes: others choose the paths, but not this */
     struct progress_file_stamp stamp[2];
     uint64_t database; /* of the backend, when the files were read */
@@ -67,7 +69,8 @@ static bool collect_one(struct holder_targets *t, const struct selected *s)
     char group[JOURNAL_PATH_MAX];
     snprintf(group, sizeof group, "%.*s", slash ? (int)(slash - s->path) : 0, s->path);
     return lookup_add(&t->by_path, hash_text(t->seed, s->path)) &&
-           lookup_add(&t->by_group, hash_text(t->seed, group));
+           lookup_add(&t->by_group, hash_text(t->seed, group)) &&
+           lookup_add(&t->by_id, hash_text(t->seed, s->id));
 }
 
 gpufl_status holder_targets_open(const struct sys *sys, int root,
@@ -97,6 +100,7 @@ void holder_targets_close(struct holder_targets *t)
     if (t) {
         lookup_close(&t->by_path);
         lookup_close(&t->by_group);
+        lookup_close(&t->by_id);
         free(t->target);
         free(t->session);
         free(t->first);
@@ -113,11 +117,26 @@ static size_t targets_session(const struct holder_targets *t, const char *path)
     return at;
 }
 
+/* One that was renamed since the call is told under the path that it has now. */
+static void targets_note_moved(struct holder_targets *t, const struct progress_line *line)
+{
+    const char *slash = strrchr(line->path, '/');
+    const char *id = slash ? slash + 1 : line->path;
+    size_t at = lookup_first(&t->by_id, hash_text(t->seed, id));
+    for (; at != LOOKUP_NONE; at = lookup_next(&t->by_id, at)) {
+        struct holder_session *session = &t->session[at];
+        if (strcmp(session->selected->id, id) == 0) {
+            session->told.complete_elsewhere |= line->complete;
+        }
+    }
+}
+
 static void note_progress(void *arg, const struct progress_line *line)
 {
     struct holder_targets *t = arg;
     size_t at = targets_session(t, line->path);
     if (at == LOOKUP_NONE) {
+        targets_note_moved(t, line);
         return;
     }
     struct holder_session *session = &t->session[at];
@@ -310,6 +329,31 @@ bool holder_targets_of_others(struct holder_targets *t, uint64_t *moved, char wh
     return left != NULL;
 }
 
+bool holder_targets_left(struct holder_targets *t, char which[300])
+{
+    const struct selected *first = NULL;
+    const char *channel = NULL;
+    unsigned more = 0;
+    for (size_t i = 0; i < t->sessions; i++) {
+        if (t->session[i].gone || targets_session_is_over(t, i, false)) {
+            continue;
+        }
+        for (size_t k = t->first[i]; !first && !channel && k < t->first[i + 1]; k++) {
+            channel = target_is_left(t, &t->target[k]) ? t->target[k].channel : NULL;
+        }
+        more += first != NULL;
+        first = first ? first : t->session[i].selected;
+    }
+    if (first) {
+        int len =
+            snprintf(which, 300, "%ssession %.200s%s%s", channel ? "" : "the end of ",
+                     first->path, channel ? ", channel " : "", channel ? channel : "");
+        snprintf(which + len, 300 - (size_t)len, more ? " (and %u more %s)" : "%.0u%s",
+                 more, more ? plural(more, "session", "sessions") : "");
+    }
+    return first != NULL;
+}
+
 struct room_look {
     const struct holder_targets *targets;
     struct holder_room room;
@@ -343,7 +387,7 @@ void holder_targets_count(const struct holder_targets *t, struct engine_summary 
 {
     for (size_t i = 0; i < t->sessions; i++) {
         const struct holder_session *s = &t->session[i];
-        if (!s->gone && !targets_is_left_to_another(s)) {
+        if (!targets_is_left_to_another(s)) {
             holder_session_count(t->sys, t->root, s, out);
         }
     }

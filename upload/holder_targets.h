@@ -43,6 +43,10 @@ bool holder_targets_over(struct holder_targets *targets, bool holds_may_pass);
 bool holder_targets_of_others(struct holder_targets *targets, uint64_t *moved,
                               char which[256]);
 
+/** \return true with one of them in \p which, and how many more there are, if any is not
+ * over. */
+bool holder_targets_left(struct holder_targets *targets, char which[300]);
+
 /** \return whether there is no room for one of them. */
 struct holder_room holder_targets_room(const struct holder_targets *targets);
 

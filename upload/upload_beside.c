@@ -7,6 +7,7 @@
 
 #include "upload/holder_left.h"
 #include "upload/holder_origin.h"
+#include "upload/published/progress_file.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
@@ -76,6 +77,7 @@ static gpufl_status upload_says_waited(struct upload *u, const char *why,
     const struct holder_room *room = &waited->wait.room;
     struct upload_result_words words;
     struct engine_summary left = {0};
+    char which[300] = "";
     if (status == GPUFL_PARTIAL && room->waits) {
         return upload_result_no_room(u->result, why, room->waits, room->owner);
     }
@@ -88,9 +90,18 @@ static gpufl_status upload_says_waited(struct upload *u, const char *why,
     }
     u->over = status != GPUFL_BUSY;
     upload_result_words_of(&u->options, u->name, u->over, &words);
-    return status == GPUFL_BUSY ? upload_result_say(u->result, status, "%s", why)
-                                : upload_result_say(u->result, status, "%s: %s (%s)", why,
-                                                    words.over, words.longer);
+    if (status == GPUFL_BUSY) {
+        return upload_result_say(
+            u->result, status, "%s%s", why,
+            progress_is_readable(&sys_real, u->root)
+                ? ""
+                : "; it does not tell what it has sent: its file " LAYOUT_PROGRESS
+                  " is not there or cannot be read (run it again)");
+    }
+    bool named = holder_targets_left(waited->targets, which);
+    return upload_result_say(u->result, status, "%s: %s%s%s%s (%s)", why,
+                             named ? "still waiting for " : "", which, named ? "; " : "",
+                             words.over, words.longer);
 }
 
 /* \return true if there is nothing more to wait for. */

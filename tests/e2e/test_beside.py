@@ -2,6 +2,8 @@
 """Beside the existing tools: started by the existing launcher, and on one directory with the existing uploader."""
 import collections
 import gzip
+import os
+import shutil
 import signal
 import sys
 
@@ -363,6 +365,100 @@ def what_was_compressed_of_a_deleted_file_is_not_the_next_one(place):
     equal(backend.export(writer.id, "device"), writer.written["device"], "each line once")
     said = place.run("gpufl", "status", place.logs)
     check("device.log.gz" in said.stdout and said.returncode == 1, said.stdout)
+
+
+def _served(place, s):
+    """A session that ends and an agent that has sent it, and stands still from then on; what it tells of that."""
+    writer = writers.Live(place.logs)
+    writer.line("device", times=5)
+    agent = lib.agent(place, s.url, "--rescan-interval=200ms")
+    told = place.logs / ".gpufl-agent/progress"
+    until(lambda: len(s.lines) == 8, "it is sent live")
+    writer.end()
+    until(lambda: "session.complete" in agent.log.read_text(), "complete")
+    until(lambda: lib.upload(place, s.url).returncode == 0, "that is told")
+    return writer, agent, told
+
+
+def what_an_agent_tells_is_written_again_when_it_cannot_be_read(place):
+    """An upload does not take it for anything, and says so; without any news, the agent mends it."""
+    def garbage(told):
+        told.write_bytes(b"garbage\n" * 99)
+
+    def nothing(told):
+        told.write_bytes(b"")
+
+    def gone(told):
+        told.unlink()
+
+    def fifo(told):
+        told.unlink()
+        os.mkfifo(told)
+
+    with sink.Sink(declare=True) as s:
+        _, agent, told = _served(place, s)
+        agent.send_signal(signal.SIGSTOP)
+        garbage(told)
+        done = lib.upload(place, s.url)
+        equal((done.returncode, done.result["status"]), (1, "busy"), done.stdout)
+        check("it does not tell what it has sent: its file .gpufl-agent/progress" in done.result["message"], done.stdout)
+        agent.send_signal(signal.SIGCONT)
+        for spoil in (garbage, nothing, gone, fifo):
+            spoil(told)
+            until(lambda: told.is_file() and told.read_bytes().startswith(b"gpufl-progress 1 "), f"{spoil.__name__}: mended")
+            equal(lib.upload(place, s.url).returncode, 0, f"{spoil.__name__}: after that")
+
+
+def what_an_agent_could_not_tell_is_told_without_any_news(place):
+    """As after a disk was full: the file of before is still there, and is one."""
+    with sink.Sink(declare=True) as s:
+        _, agent, told = _served(place, s)
+        before = told.read_bytes()
+        told.unlink()
+        told.mkdir()
+        late = writers.Live(place.logs)
+        late.end()
+        until(lambda: "progress.off" in agent.log.read_text() and late.id in agent.log.read_text(), "it cannot tell that it is complete")
+        agent.send_signal(signal.SIGSTOP)
+        told.rmdir()
+        told.write_bytes(before)
+        agent.send_signal(signal.SIGCONT)
+        until(lambda: late.id in told.read_text() + (told.parent / "complete").read_text(), "told")
+        equal(lib.upload(place, s.url).returncode, 0, "all is sent")
+
+
+def an_upload_names_what_it_waits_for(place):
+    with sink.Sink(declare=True) as s:
+        writer, agent, _ = _served(place, s)
+        agent.send_signal(signal.SIGSTOP)
+        late = writers.Live(place.logs)
+        late.line("scope")
+        done = lib.upload(place, s.url, "--timeout=1s")
+        equal(done.returncode, 1, done.stdout)
+        for text in (f"gpufl-agent (pid {agent.pid}, stopped by a signal)", f"still waiting for session {late.id}, channel ",
+                     "the time limit of 1s was reached"):
+            check(text in done.result["message"], done.stdout)
+        check(writer.id not in done.result["message"], "that one is complete")
+        agent.send_signal(signal.SIGCONT)
+        equal(lib.upload(place, s.url).returncode, 0, "it goes on")
+
+
+def what_is_removed_while_an_upload_waits_is_said(place):
+    """Whatever the agent knows of it. One that is complete may go."""
+    with sink.Sink(declare=True) as s:
+        writer, agent, _ = _served(place, s)
+        agent.send_signal(signal.SIGSTOP)
+        late = writers.Live(place.logs)
+        late.end()
+        asked = len(s.requests)
+        upload = place.start("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        until(lambda: len(s.requests) > asked, "it has seen the session, and waits")
+        shutil.rmtree(writer.dir)
+        shutil.rmtree(late.dir)
+        equal(upload.wait(60 * lib.SLOW), 1, upload.log.read_text())
+        said = upload.log.read_text()
+        check(f"1 session is not complete and no longer in the directory: {late.id} (" in said and "time limit" not in said, said)
+        agent.send_signal(signal.SIGCONT)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         GPUFL_OK) {
         abort();
     }
-    upload_cursor_write(&root);
+    (void)upload_cursor_write(&root);
     if (file_read(&sys_real, root.fd, LAYOUT_UPLOAD_CURSOR, 1u << 26, &text, &len) !=
         GPUFL_OK) {
         abort();

@@ -493,7 +493,8 @@ static void a_session_that_is_removed_is_not_waited_for(void **state)
     *strrchr(path, '/') = '\0';
     assert_int_equal(rmdir(path), 0);
     assert_true(look_again(&look));
-    assert_int_equal(left.sessions, 0);
+    assert_int_equal(left.sessions_away, 1);
+    assert_string_equal(left.away_session, ID);
     look_close(&look);
 }
 

@@ -132,14 +132,16 @@ struct root {
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
-    unsigned progress_stamp; /**< of the trouble that was last published */
-    bool progress_off;       /**< it could not be written, and that was said */
-    uint32_t progress_key;   /**< see published/progress_key.h */
-    uint64_t follow_at_ms;   /**< when it is looked at again who wrote it last */
-    uint64_t followed;       /**< stands for the file that was looked at last, 0 = none */
-    bool cursor_off;         /**< the same of the upload cursor */
-    bool visited;            /**< the watcher knows it */
-    uint64_t change_stamp;   /**< raised when a session appears or is done */
+    unsigned progress_stamp;   /**< of the trouble that was last published */
+    bool progress_unwritten;   /**< it could not be written … */
+    bool progress_off;         /**< … and that was said */
+    uint64_t progress_look_ms; /**< when it is looked at again whether it can be read */
+    uint32_t progress_key;     /**< see published/progress_key.h */
+    uint64_t follow_at_ms;     /**< when it is looked at again who wrote it last */
+    uint64_t followed;     /**< stands for the file that was looked at last, 0 = none */
+    bool cursor_off;       /**< the same of the upload cursor */
+    bool visited;          /**< the watcher knows it */
+    uint64_t change_stamp; /**< raised when a session appears or is done */
     uint64_t visit_stamp;
     bool cursor_stale;   /**< it does not name all sessions that are complete */
     size_t cursor_bytes; /**< of the upload cursor as we wrote it, 0 = not yet */

@@ -229,7 +229,7 @@ static bool complete_file_write(struct root *root, int dir, const struct text *h
 /* Complete sessions are many and rarely change, so they have a file of their own. It is
  * written first and read last, so that a reader finds each session in one of the two.
  * Without memory, what was published before stays true. */
-static void progress_write(struct root *root)
+static bool progress_write(struct root *root)
 {
     struct text header = {0};
     struct text open = {0};
@@ -259,6 +259,20 @@ static void progress_write(struct root *root)
     }
     text_fini(&header);
     text_fini(&open);
+    return written;
+}
+
+/* \return true if the file could not be written, as on a disk that was full, or something
+ * else has its name since: those who wait for it would wait until there are news. */
+static bool progress_is_missed(struct root *root, uint64_t now_ms)
+{
+    if (root->progress_unwritten || now_ms < root->progress_look_ms) {
+        return root->progress_unwritten;
+    }
+    root->progress_look_ms = now_ms + PROGRESS_INTERVAL_MS;
+    bool missed = !progress_is_readable(root->engine->config.sys, root->fd);
+    root->parked.changed = root->parked.changed || missed;
+    return missed;
 }
 
 /* Only what is on disk is published. While records keep coming, the current state depends
@@ -267,19 +281,19 @@ void progress_publish(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);
     unsigned stamp = root->engine->trouble.stamp;
+    bool news = root->progress_ticket != last || root->progress_stamp != stamp;
     if (root->away || now_ms < root->progress_at_ms ||
-        (root->progress_ticket == last && root->progress_stamp == stamp) ||
-        journal_durable(root->journal) < last || journal_broken(root->journal)) {
+        journal_durable(root->journal) < last || journal_broken(root->journal) ||
+        !(news || progress_is_missed(root, now_ms))) {
         return;
     }
     root->progress_ticket = last;
     root->progress_stamp = stamp;
     uint64_t begun_ms = root->engine->config.sys->now_ms();
-    progress_write(root);
+    root->progress_unwritten = !progress_write(root);
     uint64_t took_ms = root->engine->config.sys->now_ms() - begun_ms;
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS + PROGRESS_TIME_SHARE * took_ms;
     if (root->cursor_stale) {
-        root->cursor_stale = false;
-        upload_cursor_write(root);
+        root->cursor_stale = !upload_cursor_write(root);
     }
 }

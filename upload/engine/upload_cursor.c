@@ -195,7 +195,7 @@ static void cursor_add_done(struct cursor_text *cursor, struct root *root)
     }
 }
 
-void upload_cursor_write(struct root *root)
+bool upload_cursor_write(struct root *root)
 {
     const struct sys *sys = root->engine->config.sys;
     struct cursor_text cursor = {.grouped = root->grouped};
@@ -208,14 +208,15 @@ void upload_cursor_write(struct root *root)
         cursor_say_off(root, blocked);
         text_fini(&cursor.text);
         json_object_put(cursor.completed);
-        return;
+        return true;
     }
     parked_each_complete(&root->parked, cursor_add_parked, &cursor);
     cursor_add_done(&cursor, root);
     root->cursor_bytes = cursor.text.len;
     root->cursor_crc32c = crc32c(0, cursor.text.data, cursor.text.len);
-    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text.data,
-                     cursor.text.len, false) != GPUFL_OK) {
+    bool written = file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text.data,
+                                cursor.text.len, false) == GPUFL_OK;
+    if (!written) {
         cursor_say_off(root, strerror(errno));
     }
     text_fini(&cursor.text);
@@ -223,4 +224,5 @@ void upload_cursor_write(struct root *root)
         json_object_put(cursor.completed);
         malloc_trim(0); /* a tree of thousands of sessions leaves megabytes of holes */
     }
+    return written;
 }

@@ -7,7 +7,9 @@
 
 #include "upload/core/registry.h"
 
-void upload_cursor_write(struct root *root);
+/** \return false if it could not be written, as on a full disk: then it is tried again.
+ */
+bool upload_cursor_write(struct root *root);
 
 /** \return true if the cursor names the session as sent, with the time in seconds of
  * 1970; false also where somebody else could have written it. */

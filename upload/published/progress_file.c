@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the lines of the progress files. */
+/* Opens and reads the progress files, and what their first lines tell. */
 #include "upload/published/progress_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,97 +15,12 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "schema/layout.h"
-#include "upload/http/reply.h"
 #include "upload/published/run_dir.h"
 #include "upload/source/scan.h"
 
 #define PROGRESS_MAX_BYTES (32u << 20) /* that are read at once */
 #define PROGRESS_PART      (64u << 10) /* at a time, of what may be longer */
 #define PROGRESS_TOP_BYTES (PROGRESS_STATE_MAX + 512)
-
-/* `[group/]id`. */
-static bool progress_is_path(const char *text)
-{
-    char group[JOURNAL_PATH_MAX];
-    const char *slash = strchr(text, '/');
-    if (!slash) {
-        return layout_name_ok(text);
-    }
-    snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
-    return layout_name_ok(group) && layout_name_ok(slash + 1);
-}
-
-/* Of the stream that the next line names. Later versions may tell more. */
-static bool progress_parse_figures(const char *line, struct progress_line *next)
-{
-    static const char done[] = " done";
-    int end = 0;
-    bool parsed = sscanf(line,
-                         "!lines %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32
-                         " %" SCNu32 "%n",
-                         &next->lines, &next->refused_lines, &next->losses, &next->layout,
-                         &next->marks, &next->outcome, &end) == 6 &&
-                  (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
-                  next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
-    next->told = next->told || parsed;
-    next->complete =
-        next->complete || (parsed && strncmp(line + end, done, sizeof done - 1) == 0);
-    const char *quarantined = parsed ? strstr(line + end, PROGRESS_QUARANTINED) : NULL;
-    if (quarantined) {
-        (void)sscanf(quarantined, PROGRESS_QUARANTINED "%" SCNu32, &next->quarantined);
-    }
-    const char *reached = parsed ? strstr(line + end, PROGRESS_REACHED) : NULL;
-    if (reached) {
-        (void)sscanf(reached, PROGRESS_REACHED "%" SCNu32 ":%" SCNu64,
-                     &next->reached_file, &next->reached_offset);
-    }
-    return parsed;
-}
-
-static bool progress_parse_line(const char *line, struct progress_line *out)
-{
-    char path[JOURNAL_PATH_MAX + 1];
-    char channel[LAYOUT_CHANNEL_MAX + 2];
-    int end = 0;
-    if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
-               channel, &out->file, &out->offset, &out->sequence, &out->kind,
-               &end) != 6 ||
-        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
-        out->file == 0 || out->kind > STREAM_VERBATIM) {
-        return false;
-    }
-    if (!progress_is_path(path)) {
-        return false;
-    }
-    memcpy(out->path, path, strlen(path) + 1);
-    memcpy(out->channel, channel, strlen(channel) + 1);
-    return true;
-}
-
-void progress_parse(const char *text, size_t len, struct progress_line *next,
-                    void (*visit)(void *arg, const struct progress_line *line), void *arg)
-{
-    const struct progress_line untold = {.complete = next->complete};
-    char line[PROGRESS_LINE_BYTES];
-    const char *at = text;
-    while (at < text + len) {
-        const char *end = memchr(at, '\n', (size_t)(text + len - at));
-        if (!end) {
-            return; /* incomplete */
-        }
-        size_t n = (size_t)(end - at) < sizeof line ? (size_t)(end - at) : 0;
-        memcpy(line, at, n);
-        line[n] = '\0';
-        bool figures = progress_parse_figures(line, next);
-        if (!figures && progress_parse_line(line, next)) {
-            visit(arg, next);
-        }
-        if (!figures) {
-            *next = untold;
-        }
-        at = end + 1;
-    }
-}
 
 /* What a service publishes counts where there is one: its files below the root cannot be
  * read by others. */
@@ -217,6 +133,14 @@ static size_t progress_part(struct progress_reader *reader, const char *text, si
     return whole;
 }
 
+/* \return false if it is about another backend, or no such file. */
+static bool progress_counts(const char *text, const struct progress_origin *origin)
+{
+    struct progress_head head;
+    return progress_parse_head(text, &head) &&
+           !(origin && progress_match_head(&head, origin) == PROGRESS_ELSEWHERE);
+}
+
 /* \return GPUFL_ERR_NOT_FOUND if nothing in it counts. */
 static gpufl_status progress_read_open(const struct sys *sys, int fd,
                                        struct progress_reader *reader)
@@ -233,18 +157,15 @@ static gpufl_status progress_read_open(const struct sys *sys, int fd,
         have += (size_t)n;
         at += n;
         text[have] = '\0';
-        struct progress_head head;
-        if (first && reader->origin && progress_parse_head(text, &head) &&
-            progress_match_head(&head, reader->origin) == PROGRESS_ELSEWHERE) {
-            free(text);
-            return GPUFL_ERR_NOT_FOUND;
+        if (first && !progress_counts(text, reader->origin)) {
+            break;
         }
         size_t whole = progress_part(reader, text, have);
         have -= whole;
         memmove(text, text + whole, have);
     }
     free(text);
-    return n < 0 ? GPUFL_ERR_IO : GPUFL_OK;
+    return n < 0 ? GPUFL_ERR_IO : n > 0 || at == 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_OK;
 }
 
 static const char *const progress_path[] = {
@@ -295,29 +216,6 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
     return complete == GPUFL_OK || complete == GPUFL_ERR_NOT_FOUND ? open : complete;
 }
 
-bool progress_parse_note(const char *line, struct progress_note *out)
-{
-    int end = 0;
-    *out = (struct progress_note){0};
-    if (sscanf(line, "!more %u", &out->more) == 1) {
-        return out->more > 0;
-    }
-    if (sscanf(line, "!waits %" SCNu32 " %u", &out->owner, &out->waits) == 2) {
-        return out->waits > 0;
-    }
-    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
-        end = 0;
-        out->since_s = 0;
-        if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) != 2 ||
-            !end || !progress_is_path(out->path) ||
-            (strcmp(out->channel, "*") != 0 && !layout_channel_ok(out->channel))) {
-            return false;
-        }
-    }
-    reply_excerpt(line + end, strlen(line + end), out->text, sizeof out->text);
-    return out->since_s != 0 || out->path[0];
-}
-
 void progress_notes(const struct sys *sys, int root_fd,
                     void (*visit)(void *arg, const struct progress_note *note), void *arg)
 {
@@ -337,6 +235,29 @@ void progress_notes(const struct sys *sys, int root_fd,
     free(text);
 }
 
+bool progress_is_readable(const struct sys *sys, int root_fd)
+{
+    struct progress_head head;
+    return progress_load_head(sys, root_fd, &head);
+}
+
+/* Its name is compared, as in another pid namespace another process has that pid. */
+static bool progress_holder_is_stopped(const struct progress_head *head)
+{
+    char path[40];
+    char stopped[48];
+    char stat[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", head->pid);
+    snprintf(stopped, sizeof stopped, "(%.15s) T", head->program);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    stat[n > 0 ? n : 0] = '\0';
+    return strstr(stat, stopped) != NULL;
+}
+
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
 {
     struct progress_head head;
@@ -344,7 +265,8 @@ bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
     if (!progress_load_head(sys, root_fd, &head)) {
         return false;
     }
-    snprintf(out, size, "%s (pid %d)", head.program, head.pid);
+    snprintf(out, size, "%s (pid %d%s)", head.program, head.pid,
+             progress_holder_is_stopped(&head) ? ", stopped by a signal" : "");
     return head.pid > 0 && (kill(head.pid, 0) == 0 || errno == EPERM);
 }
 

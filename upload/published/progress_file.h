@@ -33,48 +33,10 @@
 
 #include "base/sys.h"
 #include "upload/journal/journal_records.h"
+#include "upload/published/progress_parse.h"
 
-#define PROGRESS_LINE_BYTES (JOURNAL_PATH_MAX + 128)
 /** Longest path of a state directory, NUL included. */
-#define PROGRESS_STATE_MAX   1024
-#define PROGRESS_QUARANTINED " quarantined="
-#define PROGRESS_REACHED     " reached="
-
-/** One line of a channel. */
-struct progress_line {
-    char path[JOURNAL_PATH_MAX];
-    char channel[LAYOUT_CHANNEL_MAX + 1];
-    uint32_t file;
-    uint64_t offset;
-    uint32_t sequence;
-    uint32_t kind;
-    uint64_t lines; /**< settled; this and what follows is 0 where it is not told */
-    uint64_t refused_lines;
-    uint32_t losses;
-    uint32_t layout;
-    uint32_t marks;
-    uint32_t outcome;      /**< of the session, if it is complete */
-    uint32_t quarantined;  /**< ranges of the session */
-    uint32_t reached_file; /**< 0 = no earlier backend got more of it */
-    uint64_t reached_offset;
-    bool complete; /**< the backend knows the end of the session */
-    bool told;     /**< the figures are */
-};
-
-/** What stands in the way of all sessions, or of one; or how many more there are; or how
- * many directories of an owner there is no room for. */
-struct progress_note {
-    unsigned more;   /**< if not 0, nothing else is set */
-    unsigned waits;  /**< if not 0, only … */
-    uint32_t owner;  /**< … this is set, too */
-    int64_t since_s; /**< of all: since then; 0 = of the session `path` */
-    char path[JOURNAL_PATH_MAX];
-    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
-    char text[320];
-};
-
-/** Parses a line that tells of trouble. \return false if it is another kind of line. */
-bool progress_parse_note(const char *line, struct progress_note *out);
+#define PROGRESS_STATE_MAX 1024
 
 /** Visits what stood in the way when the file was last written; nothing without a file.
  */
@@ -85,6 +47,9 @@ void progress_notes(const struct sys *sys, int root_fd,
 /** Describes who holds the root, or held it last, according to the file. \return whether
  * a process with that pid exists. */
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
+
+/** \return true if the file of open sessions is there, and is one. */
+bool progress_is_readable(const struct sys *sys, int root_fd);
 
 /** Who wrote the file. */
 struct progress_writer {
@@ -130,13 +95,6 @@ bool progress_is_kept_in(const struct sys *sys, int root_fd, int state_fd);
 bool progress_state_path(const struct sys *sys, int root_fd, char out[PROGRESS_STATE_MAX],
                          uid_t *owner);
 
-/** Calls \p visit for each line of a stream in \p text. Lines that cannot be read are
- * skipped. \p next keeps what is told of the next line when a file is read in parts; all
- * but `complete` is 0 at its beginning. */
-void progress_parse(const char *text, size_t len, struct progress_line *next,
-                    void (*visit)(void *arg, const struct progress_line *line),
-                    void *arg);
-
 /** One of the two. */
 enum progress_file { PROGRESS_OF_OPEN, PROGRESS_OF_COMPLETE };
 
@@ -159,7 +117,8 @@ progress_read_file(const struct sys *sys, int root_fd, enum progress_file file,
 
 /** Reads the files of the root \p root_fd and visits their lines; with an
  * \p origin, only of files that are about this backend, or do not say about which.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO (EPERM: of another user)… */
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND (also if it is no such file), GPUFL_ERR_IO
+ * (EPERM: of another user)… */
 GPUFL_MUST gpufl_status
 progress_read(const struct sys *sys, int root_fd, const struct progress_origin *origin,
               void (*visit)(void *arg, const struct progress_line *line), void *arg);

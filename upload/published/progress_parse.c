@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the lines of the progress files. */
+#include "upload/published/progress_parse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema/layout.h"
+#include "upload/http/reply.h"
+#include "upload/source/scan.h"
+
+/* `[group/]id`. */
+static bool progress_is_path(const char *text)
+{
+    char group[JOURNAL_PATH_MAX];
+    const char *slash = strchr(text, '/');
+    if (!slash) {
+        return layout_name_ok(text);
+    }
+    snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
+    return layout_name_ok(group) && layout_name_ok(slash + 1);
+}
+
+/* Of the stream that the next line names. Later versions may tell more. */
+static bool progress_parse_figures(const char *line, struct progress_line *next)
+{
+    static const char done[] = " done";
+    int end = 0;
+    bool parsed = sscanf(line,
+                         "!lines %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu32
+                         " %" SCNu32 "%n",
+                         &next->lines, &next->refused_lines, &next->losses, &next->layout,
+                         &next->marks, &next->outcome, &end) == 6 &&
+                  (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
+                  next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
+    next->told = next->told || parsed;
+    next->complete =
+        next->complete || (parsed && strncmp(line + end, done, sizeof done - 1) == 0);
+    const char *quarantined = parsed ? strstr(line + end, PROGRESS_QUARANTINED) : NULL;
+    if (quarantined) {
+        (void)sscanf(quarantined, PROGRESS_QUARANTINED "%" SCNu32, &next->quarantined);
+    }
+    const char *reached = parsed ? strstr(line + end, PROGRESS_REACHED) : NULL;
+    if (reached) {
+        (void)sscanf(reached, PROGRESS_REACHED "%" SCNu32 ":%" SCNu64,
+                     &next->reached_file, &next->reached_offset);
+    }
+    return parsed;
+}
+
+static bool progress_parse_line(const char *line, struct progress_line *out)
+{
+    char path[JOURNAL_PATH_MAX + 1];
+    char channel[LAYOUT_CHANNEL_MAX + 2];
+    int end = 0;
+    if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
+               channel, &out->file, &out->offset, &out->sequence, &out->kind,
+               &end) != 6 ||
+        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
+        out->file == 0 || out->kind > STREAM_VERBATIM) {
+        return false;
+    }
+    if (!progress_is_path(path)) {
+        return false;
+    }
+    memcpy(out->path, path, strlen(path) + 1);
+    memcpy(out->channel, channel, strlen(channel) + 1);
+    return true;
+}
+
+void progress_parse(const char *text, size_t len, struct progress_line *next,
+                    void (*visit)(void *arg, const struct progress_line *line), void *arg)
+{
+    const struct progress_line untold = {.complete = next->complete};
+    char line[PROGRESS_LINE_BYTES];
+    const char *at = text;
+    while (at < text + len) {
+        const char *end = memchr(at, '\n', (size_t)(text + len - at));
+        if (!end) {
+            return; /* incomplete */
+        }
+        size_t n = (size_t)(end - at) < sizeof line ? (size_t)(end - at) : 0;
+        memcpy(line, at, n);
+        line[n] = '\0';
+        bool figures = progress_parse_figures(line, next);
+        if (!figures && progress_parse_line(line, next)) {
+            visit(arg, next);
+        }
+        if (!figures) {
+            *next = untold;
+        }
+        at = end + 1;
+    }
+}
+
+bool progress_parse_note(const char *line, struct progress_note *out)
+{
+    int end = 0;
+    *out = (struct progress_note){0};
+    if (sscanf(line, "!more %u", &out->more) == 1) {
+        return out->more > 0;
+    }
+    if (sscanf(line, "!waits %" SCNu32 " %u", &out->owner, &out->waits) == 2) {
+        return out->waits > 0;
+    }
+    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
+        end = 0;
+        out->since_s = 0;
+        if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) != 2 ||
+            !end || !progress_is_path(out->path) ||
+            (strcmp(out->channel, "*") != 0 && !layout_channel_ok(out->channel))) {
+            return false;
+        }
+    }
+    reply_excerpt(line + end, strlen(line + end), out->text, sizeof out->text);
+    return out->since_s != 0 || out->path[0];
+}

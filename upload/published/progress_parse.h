@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the progress files, see progress_file.h. */
+#ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_PARSE_H
+#define GPUFL_UPLOAD_PUBLISHED_PROGRESS_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upload/journal/journal_records.h"
+
+#define PROGRESS_LINE_BYTES  (JOURNAL_PATH_MAX + 128)
+#define PROGRESS_QUARANTINED " quarantined="
+#define PROGRESS_REACHED     " reached="
+
+/** One line of a channel. */
+struct progress_line {
+    char path[JOURNAL_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+    uint32_t file;
+    uint64_t offset;
+    uint32_t sequence;
+    uint32_t kind;
+    uint64_t lines; /**< settled; this and what follows is 0 where it is not told */
+    uint64_t refused_lines;
+    uint32_t losses;
+    uint32_t layout;
+    uint32_t marks;
+    uint32_t outcome;      /**< of the session, if it is complete */
+    uint32_t quarantined;  /**< ranges of the session */
+    uint32_t reached_file; /**< 0 = no earlier backend got more of it */
+    uint64_t reached_offset;
+    bool complete; /**< the backend knows the end of the session */
+    bool told;     /**< the figures are */
+};
+
+/** What stands in the way of all sessions, or of one; or how many more there are; or how
+ * many directories of an owner there is no room for. */
+struct progress_note {
+    unsigned more;   /**< if not 0, nothing else is set */
+    unsigned waits;  /**< if not 0, only … */
+    uint32_t owner;  /**< … this is set, too */
+    int64_t since_s; /**< of all: since then; 0 = of the session `path` */
+    char path[JOURNAL_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
+    char text[320];
+};
+
+/** Parses a line that tells of trouble. \return false if it is another kind of line. */
+bool progress_parse_note(const char *line, struct progress_note *out);
+
+/** Calls \p visit for each line of a stream in \p text. Lines that cannot be read are
+ * skipped. \p next keeps what is told of the next line when a file is read in parts; all
+ * but `complete` is 0 at its beginning. */
+void progress_parse(const char *text, size_t len, struct progress_line *next,
+                    void (*visit)(void *arg, const struct progress_line *line),
+                    void *arg);
+
+#endif
