@@ -95,6 +95,35 @@ class _Service:
                    for channel, data in session.written.items())
 
 
+MANY_LOCKS = """
+import fcntl, os, struct, sys, tempfile
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the kernel lists each processor's, the newest first
+held = [os.open(path, os.O_RDONLY) for path in sys.argv[2:]]
+for fd in held:
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+for n in range(int(sys.argv[1])):
+    if n % 250 == 0:
+        held.append(os.memfd_create("locked"))
+    fcntl.fcntl(held[-1], 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, n % 250 * 2, 1, 0))  # F_OFD_SETLK
+print(flush=True)
+input()
+"""
+
+
+class _ManyLocks:
+    """Another user holds locks on these paths while this is open, and so many that the kernel lists before them. They
+    take half a second, and so does each reading of the list."""
+
+    def __init__(self, *paths, count=17000):
+        self.process = _as(OTHER, ["python3", "-c", MANY_LOCKS, str(count), *map(str, paths)])
+
+    def __enter__(self):
+        check(self.process.stdout.readline(), "the locks are taken")
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
 def _session_in_group(service):
     """A session of one user, in a directory of the same one."""
     group = service.logs / "run-1"
@@ -372,6 +401,64 @@ def the_lock_of_another_user_keeps_no_upload_away(place):
     check(service.backend.complete(writer.id), "complete")
     lib.holds(service.backend, writer)
     equal(service.backend.export(writer.id, "sass"), b"", "what was planted")
+
+
+def very_many_locks_of_another_user_keep_no_upload_away(place):
+    """The kernel's list of locks is read up to a limit. What is behind it keeps nobody away, unless a process is seen
+    to hold it that has a say."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writers = [_Session(service.logs) for _ in range(2)]
+    for writer in writers:
+        writer.lines()
+        writer.end()
+    with _ManyLocks(service.logs, place.path):
+        for user, writer in zip((VICTIM, 0), writers):
+            done = service.upload(user, "--session-id", writer.id)
+            equal(done.returncode, 0, f"{user}: {done.result}")
+            check("root.locked" in done.stderr, done.stderr)
+    for writer in writers:
+        check(service.backend.complete(writer.id), "complete")
+        lib.holds(service.backend, writer)
+
+
+def behind_very_many_locks_root_finds_an_uploader(place):
+    """One of root's own, and an agent of another user, of which root sees the journal."""
+    if not ROOT or lib.SANITIZER:
+        lib.skip("needs root, to be several users, and no runtime that wants to be loaded first")
+    fast = {"LD_PRELOAD": str(lib.BUILD / "tests/fake/fast_clock.so"), "FAKE_CLOCK_RATE": "20"}  # it waits for 5 s
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    with _Locked(service.logs, 0), _ManyLocks():
+        done = service.upload(0, env=fast)
+        equal((done.returncode, "only one uploader" in done.result["message"]), (1, True), str(done.result))
+    agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
+                      env={"XDG_STATE_HOME": str(service.home(OTHER))})
+    until(lambda: service.backend.complete(writer.id), "the agent has sent it")
+    with _ManyLocks():
+        done = service.upload(0, env=fast)
+    equal(done.returncode, 1, str(done.result))
+    check(f"process {agent.pid} of user {OTHER}" in done.result["message"], done.result["message"])
+    lib.holds(service.backend, writer)
+
+
+def very_many_locks_keep_no_service_away_and_hide_no_group(place):
+    """Of one that publishes nothing, which reads less of the list."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _session_in_group(service)
+    writer.lines()
+    writer.end()
+    with _ManyLocks(service.logs, writer.dir.parent, count=5000):
+        agent = lib.agent(place, service.backend.url, folder=service.logs, user=AGENT, group=AGENT, extra_groups=[],
+                          env={"STATE_DIRECTORY": str(service.state)}, umask=0o077)
+        until(lambda: service.backend.complete(writer.id), "complete")
+        check("root.locked" in agent.log.read_text(), agent.log.read_text())
+    lib.holds(service.backend, writer)
 
 
 def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):

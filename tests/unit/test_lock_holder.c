@@ -88,6 +88,12 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
                 row[i].foreign_to_publishers) {
             fail_msg("row %zu", i);
         }
+        if (lock_holder_is_seen(dir, LOCK_SEEN_BY_SERVICE) == row[i].foreign ||
+            lock_holder_is_seen(dir, LOCK_SEEN_BY_USER) == row[i].foreign_to_others ||
+            lock_holder_is_seen(dir, LOCK_SEEN_BY_PUBLISHER) ==
+                row[i].foreign_to_publishers) {
+            fail_msg("row %zu, seen", i);
+        }
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         assert_false(
@@ -109,6 +115,7 @@ static void a_program_that_is_root_for_another_user_has_no_say(void **state)
         pid_t child = lock_holder_start_as(base, ANOTHER_USER, 0);
         int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_true(lock_holder_is_foreign(dir, (enum lock_viewer)viewer));
+        assert_false(lock_holder_is_seen(dir, (enum lock_viewer)viewer));
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         close(dir);
@@ -145,6 +152,7 @@ static void a_process_that_does_not_have_it_open_has_no_say(void **state)
     int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(dir, LOCK_SH | LOCK_NB), -1);
     assert_true(lock_holder_is_foreign(dir, LOCK_SEEN_BY_USER));
+    assert_false(lock_holder_is_seen(dir, LOCK_SEEN_BY_USER));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     close(ready[0]);

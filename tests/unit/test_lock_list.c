@@ -58,11 +58,13 @@ static bool note_pid(void *arg, int pid)
     return true;
 }
 
+static bool is_whole;
+
 static int holder_of(unsigned long inode, size_t lines_max)
 {
     struct stat dir = {.st_dev = makedev(8, 1), .st_ino = inode};
     int pid = 0;
-    lock_list_each(&list, &dir, lines_max, note_pid, &pid);
+    is_whole = lock_list_each(&list, &dir, lines_max, note_pid, &pid);
     return pid;
 }
 
@@ -94,9 +96,15 @@ static void a_list_is_read_up_to_a_limit(void **state)
     (void)state;
     write_list(LONG_LINES, 41);
     assert_int_equal(holder_of(7, LONG_LINES), 0);
+    assert_false(is_whole);
     list.next_read_ms = UINT64_MAX;
     assert_int_equal(holder_of(7, LONG_LINES), 0);
+    assert_false(is_whole);
     assert_int_equal(holder_of(7, NO_MAX), 41); /* who wants to know more reads on */
+    assert_true(is_whole);
+    list.next_read_ms = UINT64_MAX;
+    assert_int_equal(holder_of(8, LONG_LINES), 0);
+    assert_true(is_whole); /* it was */
 }
 
 static void a_list_that_cannot_be_read_names_nobody(void **state)

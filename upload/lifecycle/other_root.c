@@ -50,7 +50,9 @@ static bool other_root_has_group(const struct engine *engine, int dir)
 bool other_root_lock_counts(const struct engine *engine, int dir)
 {
     uid_t user;
-    return other_uploader_has_say(dir, other_root_viewer(engine)) ||
+    enum lock_viewer viewer = other_root_viewer(engine);
+    return other_uploader_has_say(dir, viewer) ||
+           (engine->config.service && lock_holder_is_seen(dir, viewer)) ||
            (engine->config.force_name && lock_holder_uploader(dir, &user));
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +18,13 @@
 #define SERVICE_UID_MIN 61184u /* … and of those that systemd makes for them, … */
 #define SERVICE_UID_MAX 65533u /* … up to the one of our container image, 65532 */
 
-#define LOCK_LINES_OF_USER    65536u
+/* The time to read them grows with the square: 16,384 take about 1 s, 70,000 take 20 s.
+ */
+#define LOCK_LINES_OF_USER    16384u
 #define LOCK_LINES_OF_SERVICE 4096u
+
+/* An uploader opens the directory among its first files. */
+#define LOCK_FILES_OF_PROCESS 4096u
 
 static bool lock_holder_is_service(uid_t uid)
 {
@@ -97,17 +103,72 @@ static bool lock_holder_has_say(int pid, const struct stat *dir, enum lock_viewe
     if (known == HOLDER_HIDDEN) {
         return doubt;
     }
-    if (known != HOLDER_OF_USER || lock_holder_is_another(pid, dir)) {
+    if (known != HOLDER_OF_USER) {
         return false;
     }
-    if (user == 0) {
-        return doubt; /* some programs of root's drop the ids of who started them */
-    }
-    return user == geteuid() || user == dir->st_uid ||
-           (viewer == LOCK_SEEN_BY_USER && lock_holder_is_service(user));
+    /* Some programs of root's drop the ids of who started them. */
+    bool say = user == 0
+                   ? doubt
+                   : user == geteuid() || user == dir->st_uid ||
+                         (viewer == LOCK_SEEN_BY_USER && lock_holder_is_service(user));
+    return say && !lock_holder_is_another(pid, dir);
 }
 
-/* A service has others to attend to. What it is not told is in doubt. */
+/* Whether the process has taken a lock by this file of it, and not inherited it. */
+static bool lock_holder_locks_by(int pid, const char *file)
+{
+    char path[64];
+    char line[256];
+    int taker;
+    bool locks = false;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", pid, file);
+    FILE *info = fopen(path, "re");
+    while (info && !locks && fgets(line, sizeof line, info)) {
+        locks = sscanf(line, "lock: %*d: FLOCK %*s %*s %d", &taker) == 1 && taker == pid;
+    }
+    if (info) {
+        fclose(info);
+    }
+    return locks;
+}
+
+static bool lock_holder_locks(int pid, const struct stat *dir)
+{
+    char path[40];
+    struct stat st;
+    struct dirent *entry;
+    bool locks = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *files = opendir(path);
+    for (unsigned i = 0;
+         files && !locks && i < LOCK_FILES_OF_PROCESS && (entry = readdir(files)); i++) {
+        locks = fstatat(dirfd(files), entry->d_name, &st, 0) == 0 &&
+                st.st_ino == dir->st_ino && st.st_dev == dir->st_dev &&
+                lock_holder_locks_by(pid, entry->d_name);
+    }
+    if (files) {
+        closedir(files);
+    }
+    return locks;
+}
+
+/* Asks all processes, which takes as long however many locks there are. Only root can
+ * look into those of others. */
+static void lock_holder_seek(bool (*visit)(void *arg, int pid), void *arg)
+{
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool done = false;
+    while (processes && !done && (entry = readdir(processes))) {
+        int pid = (int)strtol(entry->d_name, NULL, 10);
+        done = pid > 0 && visit(arg, pid);
+    }
+    if (processes) {
+        closedir(processes);
+    }
+}
+
+/* A service has others to attend to. */
 static size_t lock_holder_lines_max(enum lock_viewer viewer)
 {
     return viewer == LOCK_SEEN_BY_USER ? LOCK_LINES_OF_USER : LOCK_LINES_OF_SERVICE;
@@ -128,15 +189,38 @@ static bool lock_holder_view(void *arg, int pid)
     return viewed->counts;
 }
 
+static bool lock_holder_view_process(void *arg, int pid)
+{
+    struct lock_viewed *viewed = arg;
+    viewed->counts = lock_holder_has_say(pid, &viewed->dir, viewed->viewer) &&
+                     lock_holder_locks(pid, &viewed->dir);
+    return viewed->counts;
+}
+
+/* Whoever has made a list that is too long to be read is not to gain by it. */
 bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
 {
     struct lock_viewed viewed = {.viewer = viewer,
                                  .held = viewer == LOCK_SEEN_BY_PUBLISHER};
-    if (fstat(dir, &viewed.dir) == 0) {
-        lock_list_each(&lock_list_of_kernel, &viewed.dir, lock_holder_lines_max(viewer),
-                       lock_holder_view, &viewed);
+    if (fstat(dir, &viewed.dir) == 0 &&
+        !lock_list_each(&lock_list_of_kernel, &viewed.dir, lock_holder_lines_max(viewer),
+                        lock_holder_view, &viewed) &&
+        !viewed.counts) {
+        viewed.held = true;
+        if (viewer == LOCK_SEEN_BY_USER) {
+            lock_holder_seek(lock_holder_view_process, &viewed);
+        }
     }
     return viewed.held && !viewed.counts;
+}
+
+bool lock_holder_is_seen(int dir, enum lock_viewer viewer)
+{
+    struct lock_viewed viewed = {.viewer = viewer};
+    if (fstat(dir, &viewed.dir) == 0) {
+        lock_holder_seek(lock_holder_view_process, &viewed);
+    }
+    return viewed.counts;
 }
 
 static bool lock_holder_has_journal(int pid)
@@ -159,6 +243,7 @@ static bool lock_holder_has_journal(int pid)
 }
 
 struct lock_uploader {
+    struct stat dir;
     uid_t *user;
     int pid;
 };
@@ -173,13 +258,20 @@ static bool lock_holder_take_uploader(void *arg, int pid)
     return found->pid != 0;
 }
 
+static bool lock_holder_take_process(void *arg, int pid)
+{
+    struct lock_uploader *found = arg;
+    return lock_holder_locks(pid, &found->dir) && lock_holder_take_uploader(arg, pid);
+}
+
 int lock_holder_uploader(int dir, uid_t *user)
 {
     struct lock_uploader found = {.user = user};
-    struct stat st;
-    if (fstat(dir, &st) == 0) {
-        lock_list_each(&lock_list_of_kernel, &st, LOCK_LINES_OF_USER,
-                       lock_holder_take_uploader, &found);
+    if (fstat(dir, &found.dir) == 0 &&
+        !lock_list_each(&lock_list_of_kernel, &found.dir, LOCK_LINES_OF_USER,
+                        lock_holder_take_uploader, &found) &&
+        !found.pid) {
+        lock_holder_seek(lock_holder_take_process, &found);
     }
     return found.pid;
 }

@@ -94,7 +94,7 @@ static bool lock_list_rests(const struct lock_list *list, size_t lines_max)
     return enough && sys_real.now_ms() < list->next_read_ms;
 }
 
-void lock_list_each(struct lock_list *list, const struct stat *dir, size_t lines_max,
+bool lock_list_each(struct lock_list *list, const struct stat *dir, size_t lines_max,
                     bool (*visit)(void *arg, int pid), void *arg)
 {
     pthread_mutex_lock(&list->lock);
@@ -106,5 +106,7 @@ void lock_list_each(struct lock_list *list, const struct stat *dir, size_t lines
         lock_list_read(list, lines_max);
         done = lock_list_show(list, dir, visit, arg) || lock_list_is_long(list);
     }
+    bool whole = list->lines < list->lines_max;
     pthread_mutex_unlock(&list->lock);
+    return whole;
 }

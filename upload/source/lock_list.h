@@ -29,8 +29,8 @@ extern struct lock_list lock_list_of_kernel;
 /** Shows \p visit the pids that hold a lock on \p dir, until it returns true; 0 or less =
  * the kernel does not name the holder. What stands behind \p lines_max lines is left out,
  * and so is what has changed since the list was read, if it is too soon to read it again.
- * Any thread may call it. */
-void lock_list_each(struct lock_list *list, const struct stat *dir, size_t lines_max,
+ * Any thread may call it. \return false if the list was not read to its end. */
+bool lock_list_each(struct lock_list *list, const struct stat *dir, size_t lines_max,
                     bool (*visit)(void *arg, int pid), void *arg);
 
 #endif
