@@ -240,6 +240,28 @@ def a_complete_session_whose_file_was_cut_in_its_first_line(place):
     _stays_complete(place, backend, writer, words)
 
 
+def a_file_that_was_cut_and_written_on_before_it_was_sealed(place):
+    """It is shorter than what was sent of it, and not for a disk that lost the rest: what is new in it is not left."""
+    backend = _backend(place)
+    writer = _sent(place, backend.url, files=1)
+    os.truncate(writer.active("device"), 100)
+    for _ in range(3):
+        writer.line("device", rank=7)
+    new = [line for line in writer.active("device").read_bytes().splitlines(keepends=True) if b'"rank":7' in line][1:]
+    writer.rotate("device")
+    writer.end()
+    stored = backend.export(writer.id, "device")
+    words = _is_held(place, _upload(place, backend.url), "backend_other")
+    equal(backend.export(writer.id, "device"), stored, "nothing is passed over")
+    done = place.run("gpufl", *words)
+    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+    done = _upload(place, backend.url)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    export = backend.export(writer.id, "device")
+    check(export.startswith(stored), "what was stored stays")
+    equal([line for line in new if line not in export], [], "what is new in it is sent")
+
+
 def lines_up_to_a_file_that_is_gone(place):
     """Another process gives them up than the one that found it."""
     def run(backend, resolve):

@@ -170,6 +170,10 @@ static const struct {
      {PLAIN_OF(1 << 20, 10)},
      {BEGIN, WRITE(6), FAILING_WRITE, STEP(CUT_FILE, 0, 99), WRITE(3), WRITE(3), WRITE(3),
       WRITE(3), WRITE(3), END}},
+    {"a_file_that_is_cut_and_written_on_before_it_is_sealed",
+     {PLAIN_OF(1500, 10)},
+     {BEGIN, WRITE(1), WAIT(9000), STEP(KILL, 0, 0), STEP(CUT_FILE, 0, 99),
+      STEP(WRITE, 0, 1), WRITE(3), END, WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -113,6 +113,14 @@ static enum parting_result parting_earlier(struct stream *st,
     return of_newest ? parting_settle_cut(st, told, own->size, END_CUT) : PARTING_EARLIER;
 }
 
+/* The journal had settled just this end in a sealed file: what its disk lost since is at
+ * the backend. A file that people cut and its writer wrote on is no shorter one. */
+static bool parting_may_pass(const struct stream *st, const struct reply_end *told)
+{
+    return stream_place_is(&told->at, &st->end.at) && st->end.at.file <= st->highest &&
+           !shifted_stream_is(st);
+}
+
 static enum parting_result parting_ask(struct stream *st, const struct reply_end *told,
                                        const struct proof_short *own, bool cut)
 {
@@ -140,6 +148,11 @@ enum parting_result end_parting_begin(struct stream *st, bool shorter)
     if (!shorter) {
         return person ? parting_ask(st, &told, &own, false) : PARTING_OTHER;
     }
+    if (parting_may_pass(st, &told)) {
+        bool lines = own.line.at.file == told.at.file && own.line.at.offset &&
+                     !stream_place_is(&own.line.at, &told.at);
+        return lines ? parting_ask(st, &told, &own, true) : PARTING_PASSES;
+    }
     bool over = session_writer_is_gone(st->session) || stream_may_be_earlier_copy(st) ||
                 (person && stream_is_earlier_copy(st));
     if (over && own.file > stream_newest_sealed(st)) {
@@ -163,7 +176,13 @@ static enum parting_result parting_compare_end(struct stream *st,
                 (own.file_only || p->there.at.crc == line->at.crc);
     bool person = st->end.state == END_PARTING;
     bool parts = !same && person && own.file == told.at.file;
-    enum parting_result result = same    ? parting_earlier(st, &told, &own)
+    bool sealed = parting_may_pass(st, &told);
+    bool passes = same && sealed;
+    if (!same && sealed && st->asked_for == HELD_SHORTER) {
+        st->asked_for = HELD_NOT; /* it is another one, of which the rest can be sent */
+    }
+    enum parting_result result = passes  ? PARTING_PASSES
+                                 : same  ? parting_earlier(st, &told, &own)
                                  : parts ? PARTING_GOES_ON
                                  : person
                                      ? parting_give_up_rest(st, &told, own.size, END_CUT)

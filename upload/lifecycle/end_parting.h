@@ -16,6 +16,7 @@ enum parting_result {
     PARTING_ASKS,    /**< the place is to be asked for */
     PARTING_GOES_ON, /**< more is to be read */
     PARTING_CUT,     /**< own files end where the backend goes on: settled */
+    PARTING_PASSES,  /**< likewise in a sealed file: the next one follows */
     PARTING_THERE,   /**< the stream goes on where the bytes part: settled */
     PARTING_WAITS,   /**< the journal cannot be written now */
     PARTING_TURN,    /**< another stream is served */

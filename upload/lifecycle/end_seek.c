@@ -142,17 +142,9 @@ static enum made seek_jump(struct stream *st)
                                                             : seek_unreadable(st);
 }
 
-/* The journal had settled just this end in a sealed file, so what its disk lost since is
- * at the backend. */
-static bool seek_passes_short(struct stream *st)
+static enum made seek_pass(struct stream *st)
 {
-    const struct engine *engine = st->session->root->engine;
-    struct reply_end told;
-    if (!end_proof_told(st, &told) || !stream_place_is(&told.at, &st->end.at) ||
-        st->end.at.file > st->highest || shifted_stream_is(st)) {
-        return false;
-    }
-    log_warn(engine->config.log, "session.cut",
+    log_warn(st->session->root->engine->config.log, "session.cut",
              "session=%s channel=%s file=%u note=\"it is shorter than what was sent of "
              "it: the backend has the rest\"",
              st->session->id, stream_channel(st), st->end.at.file);
@@ -163,7 +155,7 @@ static bool seek_passes_short(struct stream *st)
     }
     st->checked = true; /* its bytes are gone: a claim has to do without them */
     position_begin_at(st, st->end.at.file + 1, 0, 0);
-    return true;
+    return MADE_STEP;
 }
 
 static enum made seek_follow(struct stream *st, enum parting_result result,
@@ -189,6 +181,8 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
         return seek_unreadable(st);
     case PARTING_AWAY:
         return seek_away(st);
+    case PARTING_PASSES:
+        return seek_pass(st);
     case PARTING_NONE:
     case PARTING_GOES_ON:
     case PARTING_CUT:
@@ -196,14 +190,6 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
         break;
     }
     return MADE_STEP;
-}
-
-static enum made seek_part(struct stream *st, bool shorter)
-{
-    if (shorter && seek_passes_short(st)) {
-        return MADE_STEP;
-    }
-    return seek_follow(st, end_parting_begin(st, shorter), NULL);
 }
 
 /* Its file is not there, or cannot be read. */
@@ -240,9 +226,9 @@ enum made end_seek(struct stream *st)
     case PROOF_WAITS:
         return seek_follow(st, PARTING_WAITS, NULL);
     case PROOF_OTHER:
-        return seek_part(st, false);
+        return seek_follow(st, end_parting_begin(st, false), NULL);
     case PROOF_SHORTER:
-        return seek_part(st, true);
+        return seek_follow(st, end_parting_begin(st, true), NULL);
     case PROOF_GONE:
         return seek_unproved(st, true);
     case PROOF_AWAY:
