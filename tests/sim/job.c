@@ -299,6 +299,7 @@ void job_end(struct job *job)
         job->shut_down &= job->stream[c].written.len > before;
     }
     if (job->over) {
+        job->shut_down = false;
         return; /* it was killed meanwhile */
     }
     forget_torn(job);
@@ -328,12 +329,30 @@ static bool was_rotating(const struct job *job)
     return rotating;
 }
 
+/* Of one that was killed between the calls of a compression, both forms of a file may be
+ * there, of which the compressed one is empty or torn. */
+static bool was_packing(const struct job *job)
+{
+    char plain[INODE_NAME_MAX];
+    for (unsigned i = 0; job->old.layout == OLD_SHIFTING && i < job->inode->names; i++) {
+        const char *name = job->inode->name[i].name;
+        size_t len = strlen(name);
+        bool gz = len > 3 && strcmp(name + len - 3, ".gz") == 0;
+        snprintf(plain, sizeof plain, "%.*s", (int)(gz ? len - 3 : 0), name);
+        if (gz && inode_look(job->inode, plain)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void job_kill(struct job *job)
 {
     if (!job->over) {
         history_say("job %d is gone", job->pid);
         end_halves(job, true);
         job->harm |= (was_rotating(job) ? JOB_ROTATED : 0) |
+                     (job->begun && was_packing(job) ? JOB_TORN_PACK : 0) |
                      (job->newest_deleted ? JOB_LOST_FILES : 0);
     }
     kernel_kill(job->pid);

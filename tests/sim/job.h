@@ -24,9 +24,10 @@ enum job_harm {
     JOB_HAS_OTHERS = 16,  /**< there are files in its directory that it did not make */
     JOB_LOST_SEALED = 64, /**< somebody deleted files behind which there are others */
     JOB_HELD = 256,       /**< somebody spoiled its manifest: it is held */
-    JOB_WAS_COMPLETE = 512, /**< it was called that before its disk was harmed */
+    JOB_WAS_COMPLETE = 512, /**< it was called that before its directory was harmed */
     JOB_EXPIRED = 128,      /**< the origin's retention has deleted it */
-    JOB_ROTATED = 32,       /**< it was killed while a file was sealed: none is active */
+    JOB_TORN_PACK = 1024, /**< it was killed while it compressed a file: both are there */
+    JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
 };
 
 struct job_stream {

@@ -232,8 +232,8 @@ static bool is_torn(const struct job *job)
 static bool may_stay_open(const struct world *world, const struct job *job)
 {
     bool lockless = world->plan.far || job->old.layout == OLD_SHIFTING;
-    return may_miss(world, job) || job->harm & JOB_HAS_OTHERS || is_torn(job) ||
-           (lockless && !job->shut_down) ||
+    return may_miss(world, job) || job->harm & (JOB_HAS_OTHERS | JOB_TORN_PACK) ||
+           is_torn(job) || (lockless && !job->shut_down) ||
            world->server.kind == SERVER_NOTHING; /* what comes again opens it */
 }
 

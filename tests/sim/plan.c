@@ -73,6 +73,7 @@ void plan_make(struct plan *plan, uint64_t seed)
         pick(2); /* neighbours begin alike */
     }
     make_world(&plan->world);
+    plan->world.all_old = plan->world.old != OLD_NONE && seed % 4 == 0;
     for (unsigned f = 1; f < FEATURES; f++) {
         on[f] = pick(3) == 0;
     }

@@ -171,6 +171,12 @@ static void plant(struct world *world, struct job *job, const struct step *step)
                "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
 }
 
+static unsigned was_complete(struct world *world, const struct job *job)
+{
+    int state = server_state(&world->server, job->dir.id);
+    return state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
+}
+
 static void note_stray(struct job *job, const char *name)
 {
     job->harm |= JOB_HAS_OTHERS;
@@ -189,6 +195,7 @@ static void make_fifo(struct world *world, struct job *job, const struct step *s
     } else if (!inode_look(job->inode, names[step->a % 3])) {
         inode_link(job->inode, names[step->a % 3], fifo);
         note_stray(job, step->a % 3 < 2 ? names[step->a % 3] : "");
+        job->harm |= was_complete(world, job);
     }
 }
 
@@ -219,8 +226,7 @@ static void spoil_manifest(struct world *world, struct job *job, const struct st
         inode_resize(manifest, 0);
     }
     inode_sync(manifest);
-    int state = server_state(&world->server, job->dir.id);
-    job->harm |= JOB_HELD | (state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0);
+    job->harm |= JOB_HELD | was_complete(world, job);
 }
 
 static void lock_root(struct world *world)
