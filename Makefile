@@ -309,11 +309,11 @@ hostile: ## lives of jobs on hostile hosts, with libgpufl and without: LIVES=100
 	@python3 tests/hostile/lives.py $(B) $(LIVES)
 
 MUTANTS ?= # MUTANTS='name name': only these
-MUTANT_SEEDS ?= 2000
+MUTANT_SEEDS ?= 5000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
 sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
-sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (8 min)
+sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (15 min)
 	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks
