@@ -76,6 +76,10 @@ static void write_losses(struct text *out, const struct engine_summary *s,
                     "Lines that the backend rejected from batches that it accepted.");
     metrics_counter(out, "refused_final_lines_total", s->lines_refused_final,
                     "Lines for sessions that the backend had already closed.");
+    metrics_counter(
+        out, "renamed_windows_total", c->windows_renamed,
+        "Windows that were sent under another id than their sidecar's, as the "
+        "backend had other content under that.");
     metrics_counter(out, "lost_windows_total", c->lost_windows,
                     "Files deleted before they were sent; a lower bound.");
     metrics_about(out, "given_up_total", "counter",

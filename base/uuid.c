@@ -6,7 +6,14 @@
 
 void uuid_make(const struct sys *sys, unsigned char out[16])
 {
-    sys->random(out, 16);
+    unsigned char random[16];
+    sys->random(random, sizeof random);
+    uuid_of(random, out);
+}
+
+void uuid_of(const unsigned char random[16], unsigned char out[16])
+{
+    memcpy(out, random, 16);
     out[6] = (unsigned char)((out[6] & 0x0f) | 0x40);
     out[8] = (unsigned char)((out[8] & 0x3f) | 0x80);
 }

@@ -11,6 +11,10 @@
 #define UUID_TEXT 37 /* 36 characters and NUL */
 
 void uuid_make(const struct sys *sys, unsigned char out[16]);
+
+/** Makes one of \p random, which it has in place of random bytes. */
+void uuid_of(const unsigned char random[16], unsigned char out[16]);
+
 void uuid_format(const unsigned char id[16], char out[UUID_TEXT]);
 
 /** Reads the 36-character form. */

@@ -66,13 +66,15 @@ class Request:
 
 class Sink:
     def __init__(self, answer=None, declare=False, key=None, delay_s=0.0, get=405,
-                 alive_after_ms=None, epoch=None):
+                 alive_after_ms=None, epoch=None, one_registry=False):
         self.answer, self.declare, self.key, self.delay_s = answer, declare, key, delay_s
+        self.one_registry = one_registry  # of window ids, for all sessions and users
         self.get = get  # the status of a GET where batches go
         self.alive_after_ms, self.epoch = alive_after_ms, epoch
         self.lock = threading.Lock()
         self.requests = []
         self.stored = {}  # session and window id → raw bytes, once, in order of arrival
+        self.bodies = {}  # window id → body, with one registry
         self.lines = []
         sink = self
 
@@ -117,6 +119,9 @@ class Sink:
     def store(self, request):
         raw = request.raw()
         identity = (request.session, request.window_id) if request.window_id else object()
+        if self.one_registry and request.window_id:
+            identity = request.window_id
+            self.bodies.setdefault(identity, request.body)
         if identity not in self.stored:
             self.stored[identity] = raw
             self.lines += raw.splitlines()
@@ -137,7 +142,9 @@ class Sink:
             return self.reply(handler, request, self.get, {"error": "POST"})
         with self.lock:
             said = self.answer(self, request) if self.answer else None
-            if said in (None, STORE_DROP, CUT) and request.is_batch:
+            if said in (None, STORE_DROP, CUT) and self.bodies.get(request.window_id, request.body) != request.body:
+                said = said or (409, {"error": "window_identity_conflict"})
+            elif said in (None, STORE_DROP, CUT) and request.is_batch:
                 self.store(request)
         if said in (DROP, STORE_DROP):
             handler.close_connection = True

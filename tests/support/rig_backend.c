@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/http/positions_read.h"
 #include "backend/store/codec.h"
@@ -143,6 +144,11 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
         r->raw = realloc(r->raw, r->raw_len + 1);
         r->raw[r->raw_len] = '\0';
         r->lines = rig_count_lines(r->raw, r->raw_len);
+    }
+    if (request->fd >= 0) { /* a window, as it lies on disk */
+        r->raw_len = request->body_len;
+        r->raw = calloc(1, r->raw_len + 1);
+        assert_int_equal(pread(request->fd, r->raw, r->raw_len, 0), r->raw_len);
     }
     rig->tag[rig->requests] = request->tag;
     if (r->kind == TRANSPORT_PARTS) {

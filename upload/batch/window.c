@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "schema/protocol.h"
+#include "upload/batch/window_id.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
 #include "upload/http/encode.h"
@@ -154,6 +155,12 @@ static enum made window_no_payload(struct stream *st, const struct sidecar *side
     return MADE_NOTHING;
 }
 
+/* Of all of it: it is known again by this if it is sent again after a restart. */
+static struct record_mark window_mark(const struct sidecar *sidecar)
+{
+    return (struct record_mark){(uint32_t)sidecar->payload_bytes, sidecar->payload_crc32};
+}
+
 static enum made window_offer(struct stream *st, const struct sidecar *sidecar, int fd,
                               bool gz)
 {
@@ -169,6 +176,7 @@ static enum made window_offer(struct stream *st, const struct sidecar *sidecar, 
     offer->record.file = st->file;
     offer->record.end = sidecar->payload_bytes;
     offer->record.codec = gz ? CODEC_GZIP : CODEC_NONE;
+    offer->record.mark = window_mark(sidecar);
     offer->crc32 = sidecar->payload_crc32;
     offer->fd = fd;
     if (!offer_journal(offer)) {
@@ -265,4 +273,32 @@ gpufl_status window_open(struct stream *st, struct offer *offer)
         offer->fd = -1;
     }
     return status;
+}
+
+/* What may have been sent under its id, the backend may have. */
+static bool window_is_as_sent(const struct offer *offer)
+{
+    const struct record_mark *mark = &offer->record.mark;
+    return !offer->maybe_stored ||
+           (mark->bytes == offer->record.end && mark->crc32 == offer->crc32);
+}
+
+bool window_rename(struct offer *offer)
+{
+    const struct stream *st = offer->stream;
+    const struct window_content content = {.session = st->session->id,
+                                           .channel = stream_channel(st),
+                                           .sequence = offer->record.sequence,
+                                           .crc32 = offer->crc32,
+                                           .bytes = offer->record.end};
+    unsigned char own[sizeof offer->record.id];
+    window_id_own(&content, st->session->root->engine->config.backend, own);
+    if (!window_is_as_sent(offer) || memcmp(own, offer->record.id, sizeof own) == 0) {
+        return false;
+    }
+    memcpy(offer->record.id, own, sizeof own);
+    uuid_format(own, offer->id_text);
+    offer->record.sent = OFFER_NOT_SENT;
+    offer->maybe_stored = false;
+    return true;
 }

@@ -17,4 +17,9 @@ bool window_is_whole(const void *stream, uint32_t file);
 /** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */
 gpufl_status window_open(struct stream *stream, struct offer *offer);
 
+/** Gives an offer in whose place the backend has other content the window's own id. The
+ * caller puts it into the journal. \return false if it has that id already, or if other
+ * bytes may have been sent under its id, and these be stored. */
+bool window_rename(struct offer *offer);
+
 #endif

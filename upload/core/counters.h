@@ -64,7 +64,8 @@ struct counters {
     uint64_t sent_bytes;       /**< bodies, as sent */
     uint64_t compared_bytes;   /**< see session_note_compared */
     uint64_t requests;
-    uint64_t lines_rejected; /**< the backend took the batch but not these */
+    uint64_t windows_renamed; /**< whose id the backend knew with other content */
+    uint64_t lines_rejected;  /**< the backend took the batch but not these */
     uint64_t lines_refused_final;
     struct counters_statuses answers;     /**< to all requests; 0 = none came */
     struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */

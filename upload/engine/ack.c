@@ -68,6 +68,16 @@ static enum verdict ack_judge(const struct offer *offer,
     return verdict_of(&c);
 }
 
+static void ack_not_stored(struct offer *offer, const struct transport_reply *reply,
+                           const struct reply_batch *said, uint64_t now_ms)
+{
+    bool done = (said->identity_conflict && refusal_rename(offer)) ||
+                (said->sequence_conflict && refusal_whole_was_stored(offer, now_ms));
+    if (!done) {
+        refusal_quarantine(offer, reply, now_ms);
+    }
+}
+
 void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_t now_ms)
 {
     struct session *session = offer->stream->session;
@@ -114,9 +124,7 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
         refusal_split(offer);
         break;
     case VERDICT_QUARANTINE:
-        if (!said.sequence_conflict || !refusal_whole_was_stored(offer, now_ms)) {
-            refusal_quarantine(offer, reply, now_ms);
-        }
+        ack_not_stored(offer, reply, &said, now_ms);
         break;
     case VERDICT_REFUSED_FINAL:
         if (sent_elsewhere(session)) {

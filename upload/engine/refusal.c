@@ -8,6 +8,7 @@
 
 #include "upload/batch/batch.h"
 #include "upload/batch/part.h"
+#include "upload/batch/window.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
@@ -71,6 +72,25 @@ void refusal_split(struct offer *offer)
     }
 }
 
+/* Others can read the id of a window, and send it first with lines of another session. */
+bool refusal_rename(struct offer *offer)
+{
+    const struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (st->kind != STREAM_VERBATIM || !window_rename(offer)) {
+        return false;
+    }
+    engine->counters.windows_renamed++;
+    log_warn(
+        engine->config.log, "upload.renamed",
+        "session=%s channel=%s file=%u note=\"the backend has other content under the "
+        "id of this window, perhaps of another session: it is sent under an id of its "
+        "own\"",
+        st->session->id, stream_channel(st), offer->record.file);
+    offer_journal(offer); /* a broken journal takes it once it is rewritten */
+    return true;
+}
+
 /* Of another owner, whose lines the backend may take. In what a service reads, there is
  * one at any time. */
 static bool refusal_has_others(const struct session *own)
@@ -126,6 +146,25 @@ static bool refusal_holds(struct offer *offer, int status, uint64_t now_ms)
     return true;
 }
 
+static void refusal_reason(const struct offer *offer, const struct transport_reply *reply,
+                           char *out, size_t size)
+{
+    struct reply_batch batch;
+    char said[180];
+    reply_read_batch(reply->body, reply->body_len, &batch);
+    if (offer->stream->kind == STREAM_VERBATIM && batch.identity_conflict) {
+        snprintf(
+            out, size,
+            "HTTP %d: the backend has other content under the ids of this window, "
+            "perhaps of another session (ask its operator; then gpufl quarantine retry, "
+            "or drop)",
+            reply->status);
+        return;
+    }
+    reply_message(reply->body, reply->body_len, said, sizeof said);
+    snprintf(out, size, "HTTP %d%s%s", reply->status, said[0] ? " " : "", said);
+}
+
 static struct record_quarantine refusal_range(const struct offer *offer,
                                               const struct transport_reply *reply)
 {
@@ -136,10 +175,7 @@ static struct record_quarantine refusal_range(const struct offer *offer,
                                        .lines = offer->record.lines,
                                        .status = reply->status};
     memcpy(record.id, offer->record.id, sizeof record.id);
-    char said[180];
-    reply_message(reply->body, reply->body_len, said, sizeof said);
-    snprintf(record.reason, sizeof record.reason, "HTTP %d%s%s", reply->status,
-             said[0] ? " " : "", said);
+    refusal_reason(offer, reply, record.reason, sizeof record.reason);
     return record;
 }
 

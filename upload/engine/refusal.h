@@ -13,6 +13,10 @@
  * and the same number. */
 void refusal_split(struct offer *offer);
 
+/** Offers a window whose id the backend has with other content again, under an id of its
+ * own. \return false if that cannot be, see window_rename(). */
+bool refusal_rename(struct offer *offer);
+
 /** Quarantines what was refused as a single line, or whose identity belongs to other
  * bytes; holds the origin if it refuses everything. */
 void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,

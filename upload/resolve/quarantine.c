@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/uuid.h"
+#include "upload/batch/window_id.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/stream_numbers.h"
@@ -36,19 +37,18 @@ bool quarantine_at(const struct engine *engine, size_t index, struct quarantined
 }
 
 static gpufl_status quarantine_judge(const struct quarantined *range,
-                                     const struct transport_reply *reply, char said[256])
+                                     const struct transport_reply *reply,
+                                     const struct reply_batch *batch, char said[256])
 {
-    struct reply_batch batch;
     char text[160];
-    reply_read_batch(reply->body, reply->body_len, &batch);
     struct verdict_case c = {.status = reply->status,
                              .web_page = reply->web_page,
-                             .identity_conflict = batch.identity_conflict,
-                             .sequence_conflict = batch.sequence_conflict,
+                             .identity_conflict = batch->identity_conflict,
+                             .sequence_conflict = batch->sequence_conflict,
                              .encoding_changed = !range->window,
                              .is_plain_codec = true};
     enum verdict verdict = verdict_of(&c);
-    if (verdict == VERDICT_ACKED && batch.rejected == 0) {
+    if (verdict == VERDICT_ACKED && batch->rejected == 0) {
         return GPUFL_OK;
     }
     if (reply->status == 0) {
@@ -65,14 +65,18 @@ static gpufl_status quarantine_judge(const struct quarantined *range,
     return about_lines ? GPUFL_PARTIAL : GPUFL_BUSY;
 }
 
+/* \p taken: the backend has other content under the id. */
 static gpufl_status quarantine_post(const struct engine *engine,
                                     struct transport *transport,
                                     const struct transport_request *request,
-                                    const struct quarantined *range, char said[256])
+                                    const struct quarantined *range, char said[256],
+                                    bool *taken)
 {
     struct transport_reply reply;
+    struct reply_batch batch;
     uint64_t end_ms = engine->config.sys->now_ms() + ANSWER_MS;
     gpufl_status status = transport->submit(transport->self, request);
+    *taken = false;
     if (status != GPUFL_OK) {
         snprintf(said, 256, "out of memory");
         return status;
@@ -84,14 +88,49 @@ static gpufl_status quarantine_post(const struct engine *engine,
         }
         transport->poll(transport->self, 1000, -1);
     }
-    return quarantine_judge(range, &reply, said);
+    reply_read_batch(reply.body, reply.body_len, &batch);
+    *taken = reply.status == 409 && batch.identity_conflict;
+    return quarantine_judge(range, &reply, &batch, said);
+}
+
+/* As it was offered. A window whose id the backend has with other content is offered
+ * under its own, as it is the first time: however often, it is the same one. */
+static gpufl_status quarantine_submit(const struct engine *engine,
+                                      struct transport *transport,
+                                      const struct quarantined *range,
+                                      struct transport_request *request, char said[256])
+{
+    char id[UUID_TEXT];
+    unsigned char own[sizeof range->record.id] = {0};
+    bool taken;
+    bool never_offered = memcmp(range->record.id, own, sizeof own) == 0;
+    uuid_make(engine->config.sys, own);
+    uuid_format(never_offered ? own : range->record.id, id);
+    request->window_id = id;
+    request->window_headers =
+        range->window || (request->window_headers && !never_offered);
+    gpufl_status status =
+        quarantine_post(engine, transport, request, range, said, &taken);
+    if (!taken || !range->window) {
+        return status;
+    }
+    const struct window_content content = {.session = request->session,
+                                           .channel = request->channel,
+                                           .sequence = request->sequence,
+                                           .crc32 = request->crc32,
+                                           .bytes = request->body_len};
+    window_id_own(&content, engine->config.backend, own);
+    if (memcmp(own, range->record.id, sizeof own) == 0) {
+        return status;
+    }
+    uuid_format(own, id);
+    return quarantine_post(engine, transport, request, range, said, &taken);
 }
 
 gpufl_status quarantine_offer(const struct engine *engine, struct transport *transport,
                               const struct quarantined *range, bool window_headers,
                               char said[256])
 {
-    char id[UUID_TEXT];
     char *data;
     size_t len;
     bool gz;
@@ -119,23 +158,17 @@ gpufl_status quarantine_offer(const struct engine *engine, struct transport *tra
         frame = data;
     }
     if (status == GPUFL_OK) {
-        unsigned char fresh[16] = {0};
-        bool never_offered = memcmp(range->record.id, fresh, sizeof fresh) == 0;
-        uuid_make(engine->config.sys, fresh);
-        uuid_format(never_offered ? fresh : range->record.id, id);
-        struct transport_request request = {
-            .kind = TRANSPORT_BATCH,
-            .session = range->session,
-            .encoding = codec_name(codec),
-            .window_id = id,
-            .window_headers = range->window || (window_headers && !never_offered),
-            .channel = range->channel,
-            .sequence = range->record.sequence,
-            .crc32 = encode_crc32(0, frame, len),
-            .body = frame,
-            .body_len = len,
-            .fd = -1};
-        status = quarantine_post(engine, transport, &request, range, said);
+        struct transport_request request = {.kind = TRANSPORT_BATCH,
+                                            .session = range->session,
+                                            .encoding = codec_name(codec),
+                                            .window_headers = window_headers,
+                                            .channel = range->channel,
+                                            .sequence = range->record.sequence,
+                                            .crc32 = encode_crc32(0, frame, len),
+                                            .body = frame,
+                                            .body_len = len,
+                                            .fd = -1};
+        status = quarantine_submit(engine, transport, range, &request, said);
     } else {
         snprintf(said, 256, "it cannot be compressed");
     }

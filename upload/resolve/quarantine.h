@@ -18,10 +18,11 @@
 bool quarantine_at(const struct engine *engine, size_t index, struct quarantined *out);
 
 /** Offers a range again and waits for the answer; \p window_headers as the origin
- * declares. \return GPUFL_OK if the backend has it; GPUFL_PARTIAL if it
- * rejects the lines; GPUFL_ERR_AUTH if it refuses the key; GPUFL_BUSY after another
- * answer that says nothing of the lines; GPUFL_ERR_CONTACT without an answer; \p said
- * holds the answer, or why there is none. */
+ * declares. A window whose id the origin has with other content is offered a second time.
+ * \return GPUFL_OK if the backend has it; GPUFL_PARTIAL if it rejects the lines;
+ * GPUFL_ERR_AUTH if it refuses the key; GPUFL_BUSY after another answer that says nothing
+ * of the lines; GPUFL_ERR_CONTACT without an answer; \p said holds the answer, or why
+ * there is none. */
 GPUFL_MUST gpufl_status quarantine_offer(const struct engine *engine,
                                          struct transport *transport,
                                          const struct quarantined *range,
