@@ -18,13 +18,23 @@ static int channel_file_create(int dir, const char *name)
                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666);
 }
 
-/* What has the name is left by a rotation that failed, or was planted: it is removed, and
- * never opened. */
+/* What has the name is left by a rotation that failed, or was planted: it is replaced,
+ * and never opened. Where no file can be made it stays, as it may say what was not begun.
+ */
 static int channel_file_create_anew(int dir, const char *name)
 {
+    char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
     int fd = channel_file_create(dir, name);
-    if (fd < 0 && errno == EEXIST && unlinkat(dir, name, 0) == 0) {
-        fd = channel_file_create(dir, name);
+    if (fd >= 0 || errno != EEXIST) {
+        return fd;
+    }
+    snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, name);
+    unlinkat(dir, staged, 0);
+    fd = channel_file_create(dir, staged);
+    if (fd >= 0 && renameat(dir, staged, dir, name) < 0) {
+        unlinkat(dir, staged, 0);
+        close(fd);
+        return -1;
     }
     return fd;
 }
