@@ -294,9 +294,8 @@ void job_end(struct job *job)
 {
     job->shut_down = true;
     for (int c = 0; c < JOB_CHANNELS && !job->over; c++) {
-        size_t before = job->stream[c].written.len;
-        write_one(job, c, "shutdown");
-        job->shut_down &= job->stream[c].written.len > before;
+        write_one(job, c, "shutdown"); /* it may write `job_start` again, and not this */
+        job->shut_down &= job->stream[c].last_bytes > 0;
     }
     if (job->over) {
         job->shut_down = false;
