@@ -19,7 +19,7 @@
 #define WRITE_AT      6
 
 /* Which call of a write is the second rename of a rotation. */
-#define PAUSE_AT 11
+#define PAUSE_AT 12
 
 #define PLAIN                   PLAIN_OF(1500, 10)
 #define PLAIN_OF(rotate, lines) OF_JOBS(1, rotate, lines)
@@ -153,7 +153,7 @@ static const struct {
       STEP(KILL_JOB, 0, 0), WAIT(9000)}},
     {"a_rotation_that_a_full_disk_keeps_from_being_finished",
      {PLAIN_OF(300, 10)},
-     {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT + 1, 60000), WRITE(3),
+     {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT, 60000), WRITE(3),
       STEP(DISK_FULL, 0, 0), WRITE(3), STEP(KILL_JOB, 0, 0), WAIT(9000)}},
     {"half_a_line_that_a_disk_keeps",
      {PLAIN_OF(1 << 20, 10)},
