@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/ended_sessions.h"
@@ -107,6 +108,14 @@ static void the_upload_cursor_grows_and_keeps_the_words_of_others(void **state)
     cursor = cursor_of(&rig);
     assert_int_equal(completed_in(cursor), 9);
     json_object_put(cursor);
+    /* What is not JSON, but read by json-c, is not written again. */
+    assert_int_equal(truncate(path, 0), 0);
+    dirs_append(rig.root, LAYOUT_UPLOAD_CURSOR, "{\"theirs\":[0.]}");
+    ended_make(rig.root, 9, 1);
+    rig_run(&rig, 30000, false);
+    char *text = rig_file(&rig, LAYOUT_UPLOAD_CURSOR);
+    assert_true(json_is_object(text, strlen(text), 64));
+    free(text);
     rig_close(&rig);
 }
 

@@ -46,10 +46,13 @@ static struct json_object *cursor_member(struct json_object *cursor, const char 
 }
 
 /* Other tools write here, too: their content stays, with `completed_sessions` moved to
- * the end. */
+ * the end. json-c also reads what is not JSON, such as `[0.]`, and would write it again.
+ */
 static void cursor_take_over(struct cursor_text *cursor, const char *theirs, size_t len)
 {
-    struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
+    struct json_tokener *tokener = json_is_object(theirs, len, CURSOR_DEPTH)
+                                       ? json_tokener_new_ex(CURSOR_DEPTH)
+                                       : NULL;
     struct json_object *tree =
         tokener ? json_tokener_parse_ex(tokener, theirs, (int)len) : NULL;
     if (tokener) {
