@@ -58,7 +58,7 @@ static gpufl_status root_say_busy(const struct root *root, int dir, const char *
         return GPUFL_BUSY;
     }
     char holder[128];
-    char way_out[128] = "";
+    char way_out[96] = "";
     uid_t user;
     bool told = progress_holder(config->sys, dir, holder, sizeof holder);
     int pid = !told && config->force_name ? lock_holder_uploader(dir, &user) : 0;
