@@ -205,6 +205,7 @@ $(TESTED): $(TESTED_OBJECTS)
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(TESTED)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+$(B)/tests/unit/test_sim_lines: $(B)/tests/sim/lines.o
 # The calls that tests/sim/calls.h declares lead to its own kernel.
 SIM_CALLS := $(shell grep -o '__wrap_[a-z0-9_]*' tests/sim/calls.h)
 $(SIM_BIN): $(call obj,$(SIM)) $(TESTED)

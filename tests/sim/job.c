@@ -162,7 +162,9 @@ static size_t append_now(struct job *job, int channel, const struct text *lines)
                                   : session_dir_append(&job->dir, (enum channel)channel,
                                                        lines->data, lines->len);
     kernel.self = 0;
-    look_at_files(job, channel);
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        look_at_files(job, c); /* what was forgotten of others, too: it may be killed */
+    }
     return kept;
 }
 

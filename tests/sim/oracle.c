@@ -9,87 +9,7 @@
 
 #include "schema/layout.h"
 #include "tests/sim/history.h"
-
-/* What a comparison of one stream has found. */
-struct comparison_of {
-    unsigned written, stored, missing, twice, foreign;
-    char first[160]; /* line of whatever is wrong first */
-};
-
-static size_t line_length(const char *line)
-{
-    const char *end = strchr(line, '\n');
-    return end ? (size_t)(end - line) + 1 : 0;
-}
-
-/* \return where \p line, of \p len bytes, is in \p text from \p from on; NULL = nowhere.
- */
-static const char *find_line(const char *from, const char *line, size_t len)
-{
-    while (from && *from) {
-        size_t n = line_length(from);
-        if (n == len && memcmp(from, line, len) == 0) {
-            return from;
-        }
-        from = n ? from + n : NULL;
-    }
-    return NULL;
-}
-
-static void note_line(struct comparison_of *c, unsigned *count, const char *line)
-{
-    if (!c->first[0]) {
-        snprintf(c->first, sizeof c->first, "%.*s", (int)strcspn(line, "\n"), line);
-    }
-    ++*count;
-}
-
-static unsigned count_to(struct comparison_of *c, const char *from, const char *to)
-{
-    unsigned n = 0;
-    while (from && *from && from != to) {
-        size_t len = line_length(from);
-        if (!len) {
-            break; /* a torn line, which may be missing */
-        }
-        note_line(c, &n, from);
-        from += len;
-    }
-    return n;
-}
-
-/* \return the line at the end of \p text that its writer did not finish; NULL = none. */
-static const char *torn_line(const char *text)
-{
-    const char *newline = strrchr(text, '\n');
-    const char *last = newline ? newline + 1 : text;
-    return *last ? last : NULL;
-}
-
-static void compare_texts(struct comparison_of *c, const char *written,
-                          const char *stored)
-{
-    const char *at = written;
-    const char *torn = torn_line(written);
-    for (size_t len; (len = line_length(stored)); stored += len) {
-        c->stored++;
-        const char *found = find_line(at, stored, len);
-        if (found) {
-            c->missing += count_to(c, at, found);
-            at = found + len;
-        } else if (torn && strlen(torn) == len - 1 &&
-                   memcmp(torn, stored, len - 1) == 0) {
-            c->missing += count_to(c, at, torn);
-            at = torn + len - 1;
-            torn = NULL;
-        } else if (find_line(written, stored, len)) {
-            note_line(c, &c->twice, stored);
-        } else {
-            note_line(c, &c->foreign, stored);
-        }
-    }
-    c->missing += count_to(c, at, NULL);
-}
+#include "tests/sim/lines.h"
 
 /* Without positions, which windows of the existing client have not, what was stored is
  * known from one journal alone. Where that was lost, or where there are two, lines come
@@ -126,8 +46,8 @@ static void judge_expired(const struct world *world, const struct job *job, int 
         return;
     }
     char *deleted = strndup(expired->data, expired->len);
-    for (size_t len; (len = line_length(stored)); stored += len) {
-        if (find_line(deleted, stored, len)) {
+    for (size_t len; (len = lines_length(stored)); stored += len) {
+        if (lines_find(deleted, stored, len)) {
             history_fail("stored again", "%.8s: %.*s", job->dir.id, (int)len - 1, stored);
         }
     }
@@ -144,7 +64,7 @@ static void judge_written(const struct job *job, const char *written, size_t byt
     if (ours && strlen(written) < bytes) {
         history_fail("zeros", "%.8s has made a file longer", job->dir.id);
     }
-    for (const char *line = written; ours && (len = line_length(line)); line += len) {
+    for (const char *line = written; ours && (len = lines_length(line)); line += len) {
         if (memchr(line + 1, '{', len - 1)) {
             history_fail("half a line", "%.8s has written behind it: %.*s", job->dir.id,
                          (int)len - 1, line);
@@ -153,15 +73,14 @@ static void judge_written(const struct job *job, const char *written, size_t byt
 }
 
 static void judge_stream(struct world *world, const struct job *job, int channel,
-                         struct comparison_of *c)
+                         struct lines_compared *c)
 {
     const char *name = channel_name((enum channel)channel);
     const struct text *written = &job->stream[channel].written;
     char *stored = server_stored(&world->server, job->dir.id, name);
     char *lines = strndup(written->len ? written->data : "", written->len);
-    *c = (struct comparison_of){0};
     judge_written(job, lines, written->len);
-    compare_texts(c, lines, stored);
+    lines_compare(c, lines, stored);
     history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
                 c->stored, c->missing, c->twice, c->foreign);
     if (c->foreign && !may_be_garbled(job)) {
@@ -252,7 +171,7 @@ static const char *unstored_line(const struct inode *file, const char *stored,
         bool whole = *len > 2 && line[0] == '{' && newline[-1] == '}' &&
                      !memmem(line + 1, *len - 1, "{", 1) && /* behind half a line */
                      memmem(line, *len, field, strlen(field));
-        if (whole && !find_line(stored, line, *len)) {
+        if (whole && !lines_find(stored, line, *len)) {
             return line;
         }
     }
@@ -315,7 +234,7 @@ static void judge_job(struct world *world, const struct job *job)
     char first[160] = "";
     say_files(job);
     for (int c = 0; c < JOB_CHANNELS; c++) {
-        struct comparison_of found;
+        struct lines_compared found;
         judge_stream(world, job, c, &found);
         if (found.missing && !missing) {
             snprintf(first, sizeof first, "%s", found.first);

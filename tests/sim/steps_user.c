@@ -177,11 +177,15 @@ static unsigned was_complete(struct world *world, const struct job *job)
     return state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
 }
 
+/* One of the same name that comes when the job is gone is another: a power failure has
+ * taken the one that came while it ran. */
 static void note_stray(struct job *job, const char *name)
 {
     job->harm |= JOB_HAS_OTHERS;
     if (kernel_is_alive(job->pid) && name[0]) {
         snprintf(job->stray, sizeof job->stray, "%s", name);
+    } else if (strcmp(job->stray, name) == 0) {
+        job->stray[0] = '\0';
     }
 }
 
