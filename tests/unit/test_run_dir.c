@@ -20,7 +20,9 @@
 
 #define ANOTHER_USER 12345
 #define SERVICE_USER 12346
-#define LINE         "11111111-1111-4111-8111-111111111111 device 2 10 1 1\n"
+#define TOLD                                                                             \
+    "gpufl-progress 1 pid=1 program=gpufl-agent\n"                                       \
+    "11111111-1111-4111-8111-111111111111 device 2 10 1 1\n"
 
 static char *run_dir_make(int *root, char **logs)
 {
@@ -73,7 +75,7 @@ static void what_a_service_publishes_is_readable_whatever_its_umask(void **state
     struct run_dir *run = run_dir_publish(&sys_real, path, root);
     assert_non_null(run);
     assert_true(run_dir_is_served(root));
-    assert_true(run_dir_write(run, "progress", LINE, strlen(LINE)));
+    assert_true(run_dir_write(run, "progress", TOLD, strlen(TOLD)));
     assert_int_equal(chmod(path, 0755), 0);
     pid_t child = geteuid() == 0 ? fork() : -1;
     if (child == 0) {
@@ -83,7 +85,7 @@ static void what_a_service_publishes_is_readable_whatever_its_umask(void **state
                            file_read_fd(&sys_real,
                                         run_dir_open(&sys_real, root, "progress"), 4096,
                                         &text, &len) == GPUFL_OK &&
-                           strcmp(text, LINE) == 0);
+                           strcmp(text, TOLD) == 0);
     }
     assert_true(child < 0 || run_dir_child_ended(child));
     assert_int_equal(progress_read(&sys_real, root, NULL, run_dir_note, &settled),
