@@ -11,7 +11,6 @@
 #include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_ask.h"
-#include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/published/other_uploader.h"
 #include "upload/published/progress_file.h"
@@ -75,27 +74,34 @@ static enum holder_word holder_word_of(const struct origin_history *history,
     return match == ORIGIN_OTHER_KEY ? HOLDER_SAYS_KEY : HOLDER_SAYS_SAME;
 }
 
-/* By the journal that the holder keeps, if this user can read it. */
-static enum holder_word holder_read_word(const struct upload *u, uint64_t database)
+bool holder_journal_open(const struct upload *u, struct journal_read *out)
 {
     const char *named = *u->options.state_dir ? u->options.state_dir : NULL;
-    struct journal_read journal = {0};
     struct state_place place;
     char fd_path[64];
     char why[512];
-    enum holder_word word = HOLDER_SAYS_NOTHING;
+    bool opened = false;
+    *out = (struct journal_read){0};
     snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", u->root);
     char *path = realpath(fd_path, NULL);
     if (path &&
         state_dir_open(named, u->root, path, STATE_READ, &place, why) == GPUFL_OK) {
-        if (holder_keeps(u, &place) &&
-            journal_read_open(&sys_real, named, u->root, path, &journal) == GPUFL_OK) {
-            word = holder_word_of(&journal.origin, u, database);
-            journal_read_fini(&journal);
-        }
+        opened = holder_keeps(u, &place) &&
+                 journal_read_open(&sys_real, named, u->root, path, out) == GPUFL_OK;
         close(place.fd);
     }
     free(path);
+    return opened;
+}
+
+static enum holder_word holder_read_word(const struct upload *u, uint64_t database)
+{
+    struct journal_read journal;
+    enum holder_word word = HOLDER_SAYS_NOTHING;
+    if (holder_journal_open(u, &journal)) {
+        word = holder_word_of(&journal.origin, u, database);
+        journal_read_fini(&journal);
+    }
     return word;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GPUFL_UPLOAD_HOLDER_ORIGIN_H
 #define GPUFL_UPLOAD_HOLDER_ORIGIN_H
 
+#include "upload/journal/journal_read.h"
 #include "upload/upload_open.h"
 
 /** What is known of it; all zero at first. */
@@ -24,6 +25,10 @@ struct holder_origin {
  * with the options, and asks the backend whether it takes the key, until that is known.
  * \p why says who the holder is. */
 void holder_origin_ask(struct upload *u, struct holder_origin *origin, const char *why);
+
+/** Reads the journal that the holder keeps, if this user can: to be closed with
+ * journal_read_fini() then. */
+bool holder_journal_open(const struct upload *u, struct journal_read *out);
 
 /** Says in u->result what is in the way of knowing that, once there is no more time.
  * \return true with *status, which the call returns; false if it is known. */

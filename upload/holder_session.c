@@ -47,8 +47,18 @@ static bool holder_session_lacks_bytes(const struct scan *scan)
     return lacks;
 }
 
+/* \return how many files are not read that nobody gave up. */
+static unsigned holder_session_unread(const struct journal_read *journal,
+                                      const struct selected *selected,
+                                      const struct scan *scan)
+{
+    const struct journal_read_session *known =
+        journal ? journal_read_resolved(journal, selected->path) : NULL;
+    return known && known->unread == scan->unread.mark ? 0 : scan->unread.names;
+}
+
 void holder_session_open(struct holder_session *session, const struct selected *selected,
-                         const struct scan *scan)
+                         const struct scan *scan, const struct journal_read *journal)
 {
     bool live = scan->layout == SESSION_LIVE;
     bool lacks = live && holder_session_lacks_files(scan);
@@ -57,7 +67,7 @@ void holder_session_open(struct holder_session *session, const struct selected *
         .tmp = scan->has_tmp,
         .lossy = scan->has_loss,
         .lacks_file = lacks,
-        .unread = scan->unread.names,
+        .unread = holder_session_unread(journal, selected, scan),
         .uploaded = scan->has_uploaded,
         .passed = scan->has_uploaded && scan->layout == SESSION_WINDOWS,
         .doubtful =
@@ -229,7 +239,18 @@ static void holder_session_count_gone(const struct holder_session *session,
     }
 }
 
-void holder_session_count(const struct sys *sys, int root,
+/* They may have been moved away since the call. */
+static bool holder_session_came_late(const struct holder_look *look,
+                                     const struct holder_session *session)
+{
+    const struct selected *s = session->selected;
+    struct scan scan;
+    return session->told.complete && session->unread &&
+           scan_session(look->sys, look->root, s->path, s->id, &scan) == GPUFL_OK &&
+           holder_session_unread(look->journal, s, &scan);
+}
+
+void holder_session_count(const struct holder_look *look,
                           const struct holder_session *session,
                           struct engine_summary *out)
 {
@@ -239,21 +260,24 @@ void holder_session_count(const struct sys *sys, int root,
         return;
     }
     bool held = holder_session_is_held(session);
-    bool kept = held || (session->unread && !session->told.complete);
+    bool late = holder_session_came_late(look, session);
+    bool complete = session->told.complete && !late;
+    bool kept = held || (session->unread && !complete);
     out->sessions++;
     out->sessions_blocked +=
-        held || (!session->told.complete && holder_session_is_blocked(session));
+        held || late || (!complete && holder_session_is_blocked(session));
     if (session->told.complete) {
-        out->sessions_done++;
+        out->sessions_done += complete;
     } else {
-        out->sessions_live += holder_session_writer(sys, root, session) != WRITER_GONE;
+        out->sessions_live +=
+            holder_session_writer(look->sys, look->root, session) != WRITER_GONE;
         out->lines_refused_final += session->told.refused_lines;
     }
     if (kept && out->sessions_kept_back++ == 0) {
-        holder_session_say_kept(root, session, out);
+        holder_session_say_kept(look->root, session, out);
     }
     if (!session->told.complete && session->told.refused_lines && !out->last_problem[0]) {
-        holder_session_name(root, session->selected, name);
+        holder_session_name(look->root, session->selected, name);
         snprintf(out->last_problem, sizeof out->last_problem,
                  "%.200s: %" PRIu64 " %s rejected", name, session->told.refused_lines,
                  plural(session->told.refused_lines, "line was", "lines were"));

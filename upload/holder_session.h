@@ -5,6 +5,7 @@
 #define GPUFL_UPLOAD_HOLDER_SESSION_H
 
 #include "upload/engine/engine_report.h"
+#include "upload/journal/journal_read.h"
 #include "upload/published/progress_file.h"
 #include "upload/source/select.h"
 
@@ -25,7 +26,7 @@ struct holder_session {
     bool tmp;        /**< windows are there that are not published */
     bool lossy;      /**< its recorder dropped lines */
     bool lacks_file; /**< of those that its writer tells of */
-    unsigned unread; /**< files that may hold records and are not read */
+    unsigned unread; /**< files that may hold records and are not read, nor given up */
     char unread_name[UNREAD_NAME_MAX];
     bool uploaded; /**< some uploader noted in it that it is complete … */
     bool passed;   /**< … and that of ours may leave it at that */
@@ -38,9 +39,10 @@ struct holder_session {
     char hold[160];                       /**< why; "" = it is not held */
 };
 
-/** \p scan is that of \p selected, which stays. Nothing is told yet. */
+/** \p scan is that of \p selected, which stays; \p journal is that of its uploader, NULL
+ * = it cannot be read. Nothing is told yet. */
 void holder_session_open(struct holder_session *session, const struct selected *selected,
-                         const struct scan *scan);
+                         const struct scan *scan, const struct journal_read *journal);
 
 /** One that cannot be looked into. Nothing is told yet. */
 void holder_session_open_unreadable(struct holder_session *session,
@@ -70,8 +72,17 @@ bool holder_session_is_gone(struct holder_session *session, int root);
 bool holder_session_is_over(const struct sys *sys, int root,
                             const struct holder_session *session);
 
-/** Adds it to the figures of \p out, and names what stands in its way. */
-void holder_session_count(const struct sys *sys, int root,
+/** Where it lies, and what is known of it besides. */
+struct holder_look {
+    const struct sys *sys;
+    int root;
+    const struct journal_read *journal; /**< of its uploader; NULL = it cannot be read */
+};
+
+/** Adds it to the figures of \p out, and names what stands in its way. Files that are not
+ * read may have come since it was complete, and its uploader looks for these once a
+ * minute: they count unless its journal says that a person gave them up. */
+void holder_session_count(const struct holder_look *look,
                           const struct holder_session *session,
                           struct engine_summary *out);
 

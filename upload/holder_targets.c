@@ -23,6 +23,7 @@
 struct holder_targets {
     const struct sys *sys;
     int root;
+    const struct journal_read *journal; /* while they are opened */
     struct holder_target *target;
     size_t count;
     struct holder_session *session;
@@ -42,7 +43,7 @@ static void collect_session(struct holder_targets *t, const struct selected *s,
                             const struct scan *scan)
 {
     struct holder_session *session = &t->session[t->sessions];
-    holder_session_open(session, s, scan);
+    holder_session_open(session, s, scan, t->journal);
     for (unsigned c = 0; c < scan->channels && !session->shifting; c++) {
         t->target[t->count] =
             holder_target_of(t->sys, t->root, s->path, scan->layout, &scan->channel[c]);
@@ -75,6 +76,7 @@ static bool collect_one(struct holder_targets *t, const struct selected *s)
 
 gpufl_status holder_targets_open(const struct sys *sys, int root,
                                  const struct selection *selection,
+                                 const struct journal_read *journal,
                                  struct holder_targets **out)
 {
     struct holder_targets *t = calloc(1, sizeof *t);
@@ -84,6 +86,7 @@ gpufl_status holder_targets_open(const struct sys *sys, int root,
     }
     t->sys = sys;
     t->root = root;
+    t->journal = journal;
     sys->random(&t->seed, sizeof t->seed);
     t->target = calloc(selection->count * SCAN_CHANNELS_MAX + 1, sizeof *t->target);
     t->session = calloc(selection->count + 1, sizeof *t->session);
@@ -92,6 +95,7 @@ gpufl_status holder_targets_open(const struct sys *sys, int root,
     for (size_t i = 0; ok && i < selection->count; i++) {
         ok = collect_one(t, &selection->session[i]);
     }
+    t->journal = NULL;
     return ok ? GPUFL_OK : GPUFL_ERR_NOMEM;
 }
 
@@ -383,12 +387,14 @@ struct holder_room holder_targets_room(const struct holder_targets *t)
     return look.room;
 }
 
-void holder_targets_count(const struct holder_targets *t, struct engine_summary *out)
+void holder_targets_count(const struct holder_targets *t,
+                          const struct journal_read *journal, struct engine_summary *out)
 {
     for (size_t i = 0; i < t->sessions; i++) {
         const struct holder_session *s = &t->session[i];
         if (!targets_is_left_to_another(s)) {
-            holder_session_count(t->sys, t->root, s, out);
+            const struct holder_look look = {t->sys, t->root, journal};
+            holder_session_count(&look, s, out);
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <gpufl/status.h>
 
 #include "upload/engine/engine_report.h"
+#include "upload/journal/journal_read.h"
 #include "upload/published/progress_file.h"
 #include "upload/source/select.h"
 
@@ -21,9 +22,10 @@ struct holder_room {
 };
 
 /** Looks at the sessions of \p selection, which stays. *out is to be closed in any case.
- * \return GPUFL_OK or GPUFL_ERR_NOMEM. */
+ * \p journal as in struct holder_look. \return GPUFL_OK or GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status holder_targets_open(const struct sys *sys, int root,
                                             const struct selection *selection,
+                                            const struct journal_read *journal,
                                             struct holder_targets **out);
 
 void holder_targets_close(struct holder_targets *targets);
@@ -50,8 +52,8 @@ bool holder_targets_left(struct holder_targets *targets, char which[300]);
 /** \return whether there is no room for one of them. */
 struct holder_room holder_targets_room(const struct holder_targets *targets);
 
-/** Adds the sessions to the figures of \p out. */
+/** Adds the sessions to the figures of \p out. \p journal as in struct holder_look. */
 void holder_targets_count(const struct holder_targets *targets,
-                          struct engine_summary *out);
+                          const struct journal_read *journal, struct engine_summary *out);
 
 #endif

@@ -81,7 +81,10 @@ static gpufl_status upload_says_waited(struct upload *u, const char *why,
     if (status == GPUFL_PARTIAL && room->waits) {
         return upload_result_no_room(u->result, why, room->waits, room->owner);
     }
-    holder_targets_count(waited->targets, &left);
+    struct journal_read journal;
+    bool known = holder_journal_open(u, &journal);
+    holder_targets_count(waited->targets, known ? &journal : NULL, &left);
+    journal_read_fini(&journal);
     if (status == GPUFL_OK || (status == GPUFL_PARTIAL && left.sessions_kept_back)) {
         return upload_is_elsewhere(u, &left);
     }
@@ -177,8 +180,11 @@ gpufl_status upload_beside(struct upload *u, char why[512])
                                  "%s (%s needs it to be stopped first)", why,
                                  upload_options_name(u->name, "force"));
     }
-    gpufl_status status =
-        holder_targets_open(&sys_real, u->root, &u->selection, &waited.targets);
+    struct journal_read journal;
+    bool known = holder_journal_open(u, &journal);
+    gpufl_status status = holder_targets_open(&sys_real, u->root, &u->selection,
+                                              known ? &journal : NULL, &waited.targets);
+    journal_read_fini(&journal);
     if (status == GPUFL_OK) {
         status = upload_wait_turns(u, &waited, why);
     } else {

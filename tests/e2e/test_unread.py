@@ -123,6 +123,66 @@ def files_that_may_hold_records_keep_a_session_from_being_complete(place):
             equal((done.returncode, _completes(sink)), (0, 1), f"once {name} is gone: {done.stdout}")
 
 
+def a_file_that_came_to_a_complete_session_is_said_until_it_is_settled(place):
+    """`device.log.1`, copied into a directory whose session was complete: nobody knows what it holds."""
+    writer = _session(place)
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        late = writer.dir / "device.log.1"
+        late.write_bytes(b"may be a record\n")
+        for settle in ("resolve", "remove"):
+            for _ in range(2):  # the second time from the journal
+                done = lib.upload(place, sink.url)
+                equal(done.returncode, 1, f"{settle}: {done.stdout}")
+                check("device.log" in done.result["message"], done.result)
+                agent = lib.agent(place, sink.url, "--exit-when-drained")
+                equal(agent.wait(20 * lib.SLOW), 1, f"{settle}: {agent.log.read_text()}")
+                code, (session,) = _status(place)
+                equal((code, session["complete"]), (1, False), f"{settle}: {session}")
+            if settle == "resolve":
+                done = place.run("gpufl", "resolve", place.logs, writer.id)
+                equal((done.returncode, done.stdout.split(" (")[0]), (0, f"{writer.id}: given up: 1 file"), done.stderr)
+            else:
+                late.unlink()
+            before = _completes(sink)
+            for completes in (1, 1):
+                done = lib.upload(place, sink.url)
+                equal((done.returncode, _completes(sink)), (0, before + completes), f"{settle}: {done.stdout}")
+            code, (session,) = _status(place)
+            equal((code, session["complete"]), (0, True), f"{settle}: {session}")
+            if settle == "resolve":
+                late = late.with_name("device.log.2")
+                late.write_bytes(b"another one\n")
+        equal(_missing(sink, writer), 0, "all was sent, once")
+
+
+def a_file_that_came_late_is_said_beside_a_running_agent(place):
+    """The agent looks at a complete session once a minute: an upload beside it does not take its word of before."""
+    writer = _session(place)
+    writer.end()
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=1s")
+        until(lambda: _completes(sink) == 1, "complete")
+        equal(lib.upload(place, sink.url).returncode, 0, "all is sent")
+        (writer.dir / "device.log.1").write_bytes(b"may be a record\n")
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, done.result["sessions_complete"]), (1, 0), done.stdout)
+        check("1 file is not read, for example device.log.1" in done.result["message"], done.result)
+        done = place.run("gpufl", "resolve", place.logs, writer.id)
+        equal((done.returncode, done.stdout.split(" (")[0]), (0, f"{writer.id}: given up: 1 file"), done.stderr)
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, done.result["sessions_complete"]), (0, 1), done.stdout)
+        (writer.dir / "device.log.2").write_bytes(b"another one\n")
+        equal(lib.upload(place, sink.url).returncode, 1, "another one")
+        (writer.dir / "device.log.2").unlink()
+        equal(lib.upload(place, sink.url).returncode, 0, "moved away")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+        equal(_missing(sink, writer), 0, "all was sent")
+
+
 def a_second_form_of_a_sealed_file_is_not_passed_over(place):
     """`device.1.log.gz` beside `device.1.log`: what it holds may be something else."""
     writer = _session(place)

@@ -53,10 +53,11 @@ static gpufl_status wait_at(const char *path, const char *progress)
     assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
     waited = (struct holder_wait){.deadline_ms = 10, .holds_from_ms = holds_from_ms};
     struct holder_targets *targets;
-    assert_int_equal(holder_targets_open(&sys, root, &selection, &targets), GPUFL_OK);
+    assert_int_equal(holder_targets_open(&sys, root, &selection, NULL, &targets),
+                     GPUFL_OK);
     gpufl_status status = wait_for_holder(&sys, targets, &waited);
     left = (struct engine_summary){0};
-    holder_targets_count(targets, &left);
+    holder_targets_count(targets, NULL, &left);
     holder_targets_close(targets);
     select_free(&selection);
     close(root);
@@ -393,9 +394,9 @@ static void look_close(struct looked *look)
 
 static void look_begin(struct looked *look)
 {
-    assert_int_equal(
-        holder_targets_open(&look->sys, look->root, &look->selection, &look->targets),
-        GPUFL_OK);
+    assert_int_equal(holder_targets_open(&look->sys, look->root, &look->selection, NULL,
+                                         &look->targets),
+                     GPUFL_OK);
 }
 
 /* \return whether the session is over. */
@@ -405,7 +406,7 @@ static bool look_again(struct looked *look)
     assert_int_equal(holder_targets_look(look->targets, NULL, &changed), GPUFL_OK);
     bool over = holder_targets_over(look->targets, false);
     left = (struct engine_summary){0};
-    holder_targets_count(look->targets, &left);
+    holder_targets_count(look->targets, NULL, &left);
     return over;
 }
 

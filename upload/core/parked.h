@@ -46,6 +46,8 @@ struct parked_session {
     bool conceded : 1;             /**< … which is left at that */
     uint8_t outcome : 2;           /**< enum session_outcome */
     struct directory_id directory; /**< as of a session */
+    uint64_t names_ns;             /**< when its directory had changed by the last look at
+                                      the names in it, 0 = none in this run */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
                                  session */
     /** Its streams, see parked_streams(); the path's text follows. */

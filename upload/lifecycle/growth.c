@@ -2,7 +2,8 @@
 /* Compares the sizes of a complete session's files with where they were sent to. Only
  * sizes and times of change are asked, because there may be very many such sessions; a
  * gzip file tells the size of what it holds at its end. What was sent of a file is
- * compared with it when its time of change is another one than at the look before. */
+ * compared with it when its time of change is another one than at the look before, and
+ * names are listed when that of the directory is. */
 #include "upload/lifecycle/growth.h"
 
 #include <fcntl.h>
@@ -12,9 +13,14 @@
 
 #include "base/file.h"
 #include "schema/layout.h"
+#include "upload/core/session.h"
+#include "upload/lifecycle/inspect_directory.h"
 #include "upload/owners/owners.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
+
+/* Listing so many names counts as an inspection. */
+#define NAMES_AN_INSPECTION 128u
 
 /* Where a channel of the session was sent to; all zero for one that had no file. */
 struct growth_channel {
@@ -258,4 +264,54 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
         *s = before;
     }
     return grew && !gz->busy;
+}
+
+/* One with other names, or with compressed active files, may hold what is not read. */
+static bool growth_is_odd(const struct scanning *scanning)
+{
+    const struct scan *found = &scanning->found;
+    bool odd = found->unread.names > 0;
+    for (unsigned i = 0; i < found->channels; i++) {
+        const struct scan_channel *c = &found->channel[i];
+        bool misplaced =
+            scanning->marks.sidecar ? c->has_active : c->highest != c->highest_shifting;
+        odd = odd || c->has_active_gz || (misplaced && !scanning->dir.live);
+    }
+    return odd;
+}
+
+/* Of most directories, their names alone tell that all of it is read. */
+static bool growth_is_plain(struct root *root, const struct parked_session *s)
+{
+    struct scanning scanning;
+    int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
+                                                     O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0) {
+        return true;
+    }
+    scan_begin(&scanning, dir);
+    bool all = scan_some(&scanning, VISITS_STEP_NAMES + 1);
+    root->inspected += scanning.names / NAMES_AN_INSPECTION;
+    close(dir);
+    return all && !growth_is_odd(&scanning);
+}
+
+bool growth_of_names(struct root *root, struct parked_session *s)
+{
+    struct inspection seen;
+    struct stat st;
+    uint64_t before_ns = s->names_ns;
+    if (fstatat(root->fd, s->node.path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return false;
+    }
+    s->names_ns = session_changed(&st);
+    if (s->names_ns == before_ns || growth_is_plain(root, s)) {
+        return false;
+    }
+    root->inspected++;
+    gpufl_status status =
+        inspect_directory(root, s->node.path, NULL, VISITS_STEP_NAMES, &seen);
+    const struct unread *unread = &seen.scan.unread;
+    bool others = unread->names && unread->mark != s->unread_given_up;
+    return status == GPUFL_BUSY || (status == GPUFL_OK && others);
 }

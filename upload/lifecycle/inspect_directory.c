@@ -38,14 +38,13 @@ static bool inspect_owner_ok(const struct root *root, struct inspection *seen)
 {
     const struct engine_config *config = &root->engine->config;
     const struct statx *st = &seen->directory;
+    seen->changed =
+        (uint64_t)st->stx_ctime.tv_sec * 1000000000u + (uint64_t)st->stx_ctime.tv_nsec;
     seen->owner = SESSION_OWNER_UNKNOWN;
-    seen->changed = 0;
     if (!seen->whole && !config->one_owner) {
         return true;
     }
     seen->owner = st->stx_uid;
-    seen->changed =
-        (uint64_t)st->stx_ctime.tv_sec * 1000000000u + (uint64_t)st->stx_ctime.tv_nsec;
     return !config->one_owner || st->stx_uid == config->owner;
 }
 

@@ -72,6 +72,7 @@ void parking_complete(struct session *session)
     s->unread_given_up = session->unread_given_up;
     s->directory = session->directory;
     s->changed_ns = changed_ns;
+    s->names_ns = session->changed;
     parked_add_complete(&root->parked, s);
     session_drop(session);
 }

@@ -38,6 +38,7 @@ static void parking_note_directory(const struct root *root, struct parked_sessio
 static void parking_unlook(struct parked_session *s, const struct parked_session *before)
 {
     s->bytes = before->bytes;
+    s->names_ns = before->names_ns;
     s->changed_ns = before->changed_ns;
     s->rewritten = before->rewritten;
 }
@@ -110,32 +111,36 @@ static bool parking_reopen_if(struct root *root, struct parked_session *s, bool 
 {
     const struct parked_session before = *s;
     bool grew = s->wanted && growth_of(root, -1, s);
-    if (grew || old || s->replaced || s->rewritten != before.rewritten ||
+    bool names = s->wanted && growth_of_names(root, s);
+    const uint64_t names_ns = s->names_ns;
+    if (grew || names || old || s->replaced || s->rewritten != before.rewritten ||
         returned_may_come(root, s)) {
         enum parking_look look = parking_look_inside(root, s, &before);
         grew = look == PARKING_GREW;
+        names = names && look != PARKING_ELSEWHERE;
         old = old && look != PARKING_ELSEWHERE;
+        s->names_ns = names_ns;
     }
-    if (!grew) {
+    if (!grew && !names) {
         parking_note_directory(root, s);
     }
-    if (!grew && !old) {
+    if (!grew && !names && !old) {
         return false;
     }
     struct session *session = parking_open_again(root, s);
     if (!session) { /* the journal is broken: at a later listing */
         parking_unlook(s, &before);
-    } else if (!grew) {
-        session_mark(session);
-    } else {
-        root->change_stamp++;
+        return false;
+    }
+    root->change_stamp += grew || names; /* of names, the inspection says what it finds */
+    if (grew) {
         log_warn(root->engine->config.log, "session.grew",
                  "session=%s note=\"it was complete, and its files have changed since: "
                  "what is new is sent\"",
                  session->id);
-        session_mark(session);
     }
-    return session != NULL;
+    session_mark(session);
+    return true;
 }
 
 bool parking_reopen_grown(struct root *root, struct parked_session *s)

@@ -21,6 +21,7 @@
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/moved_root.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/parking_grown.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
 #include "upload/lifecycle/sealed_file.h"
@@ -315,13 +316,12 @@ static bool resolve_replaced(struct session *session, const char *channel,
     return true;
 }
 
-/* \return the session, which may not be known yet; NULL = it is complete, or there is no
- * memory. */
+/* \return the session, which may be new; NULL = it is complete, or there is no memory. */
 static struct session *resolve_find_session(struct root *root, const char *path)
 {
     struct parked_session *parked = parked_find(&root->parked, path);
     if (parked && parked->complete && !replaced_at(root, path)) {
-        return NULL;
+        return parking_reopen_grown(root, parked) ? session_find(root, path) : NULL;
     }
     struct session *session =
         parked ? parking_open_again(root, parked) : session_find(root, path);
