@@ -375,7 +375,7 @@ FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) $(wildcard agent/options/*.c) \
           agent/listen_request.c agent/log_json.c \
           collector-lib/core/flat_json.c collector-lib/trace/elf_symbols.c
-FUZZ_CC = clang -g -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
+FUZZ_CC = clang -g1 -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
 build/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	@printf '  CC    %s\n' '$@'

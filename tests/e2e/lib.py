@@ -58,7 +58,7 @@ def equal(got, want, text):
     check(got == want, f"{text}: got {got!r}, want {want!r}")
 
 
-def until(condition, text, seconds=20):
+def until(condition, text, seconds=60):
     """Waits for a condition, never for a time. A file that goes while it is looked at (a rotation,
     a descriptor closed) means: look again."""
     deadline = time.monotonic() + seconds * SLOW
