@@ -183,6 +183,14 @@ static const struct {
      {PLAIN_OF(300, 10)},
      {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT, 60000), WRITE(3),
       STEP(DISK_FULL, 0, 0), WRITE(3), STEP(KILL_JOB, 0, 0), WAIT(9000)}},
+    {"an_end_that_was_told_before_windows_were_sent",
+     {.jobs_max = 1,
+      .rotate_bytes = 1500,
+      .batch_lines = 10,
+      .journal_bytes = 512u << 10,
+      .settled_ms = 1000},
+     {BEGIN, WRITE(1), STEP(RENAME_SESSION, 0, 0), WAIT(4000), STEP(STRAY, 0, 0),
+      STEP(CAPABILITY, 0, 0), WAIT(730000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

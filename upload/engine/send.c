@@ -70,7 +70,11 @@ static enum made send_step(struct stream *st)
         st->rest = STREAM_DRAINED; /* the backend has more than there is */
         return MADE_NOTHING;
     }
-    return end_seek_is_over(st) ? batch_make(st) : end_seek(st);
+    if (!end_seek_is_over(st)) {
+        return end_seek(st);
+    }
+    end_seek_forget(st);
+    return batch_make(st);
 }
 
 static enum made send_make_one(struct stream *st)

@@ -132,6 +132,14 @@ bool end_seek_is_over(const struct stream *st)
     return stream_knows_end(st) && !seek_jumps(st);
 }
 
+void end_seek_forget(struct stream *st)
+{
+    if (!st->positions) {
+        end_proof_drop(st);
+        end_parting_drop(st);
+    }
+}
+
 static enum made seek_jump(struct stream *st)
 {
     enum proof_result result = end_proof_jump(st);
