@@ -82,6 +82,37 @@ def what_the_backend_skipped_stays_so_though_the_journal_is_lost(place):
     lib.holds(backend, writer)
 
 
+def what_the_backend_skipped_stays_so_though_the_tail_of_the_journal_is_lost(place):
+    """The journal is that of before the skip, and whole: the backend tells, with the progress file or without."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for beside in ("progress", None):
+        logs = place.path / f"tail-{beside}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        writer.line("device")
+        state = logs / STATE
+        agent = lib.agent(place, backend.url, "--flush-interval=20ms", folder=logs)
+        until(lambda w=writer, s=state: f" device 1 {len(w.written['device'])} " in (s / "progress").read_text(), "it is published")
+        agent.kill()
+        agent.wait()
+        before = (state / "journal").read_bytes()
+        writer.raw("device", NO_OBJECT)
+        writer.end()
+        equal(_upload(place, backend.url, logs).returncode, 1, "it is skipped")
+        (state / "journal").write_bytes(before)
+        if not beside:
+            (state / "progress").unlink()
+        for attempt in ("without the tail", "with what came of it"):
+            done = _upload(place, backend.url, logs)
+            equal(done.returncode, 1, f"{attempt}: {done.result} {done.stderr}")
+            told = place.run("gpufl", "status", logs)
+            equal((told.returncode, f"gpufl resolve {logs} {writer.id}" in told.stdout), (1, True), told.stdout)
+        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "it is given up")
+        for _ in range(2):
+            done = _upload(place, backend.url, logs)
+            equal((done.returncode, positions.streams(backend, writer.id)[0]["state"]), (0, "ended"), done.result)
+
+
 def sent_again_by_force_they_are_quarantined_by_name(place):
     writer = _written(place.logs, Live)
     with sink.Sink(_poison, declare=True) as s:

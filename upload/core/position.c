@@ -154,13 +154,28 @@ static bool position_take(struct stream *st, const struct record_settled *settle
     return true;
 }
 
+/* The record of a skip is lost, or the answer to it was not heard: a range is one line at
+ * least. */
+static void position_note_skips(struct stream *st, uint32_t skips)
+{
+    if (st->id && !st->lost && st->refused_lines < skips) {
+        st->refused_lines = skips;
+        struct record_stream record = stream_record(st);
+        (void)!record_append_stream(st->session->root->journal, &record);
+    }
+}
+
 bool position_adopt(struct stream *st, const struct reply_end *end,
                     const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
     settled.head = own->head;
     settled.mark = own->mark;
-    return position_take(st, &settled);
+    if (!position_take(st, &settled)) {
+        return false;
+    }
+    position_note_skips(st, end->skips);
+    return true;
 }
 
 void position_note_whole(struct stream *st)
