@@ -80,6 +80,12 @@ static int refuse(struct rig *rig, const struct rig_request *request)
     return request->kind == TRANSPORT_BATCH ? 401 : RIG_REGISTRY;
 }
 
+static const char *first_path(struct parked *parked)
+{
+    assert_non_null(parked->waiting.turns);
+    return parked_turn(parked)->node.path; /* there is one owner */
+}
+
 static void what_waits_for_its_turn_is_not_drained(void **state)
 {
     (void)state;
@@ -96,18 +102,16 @@ static void what_waits_for_its_turn_is_not_drained(void **state)
     assert_true(rig.loops < 2000); /* it does not spin */
     char id[40];
     char path[700];
-    const struct parked_session *waits = ended_root(&rig)->parked.waiting;
-    assert_non_null(waits);
-    snprintf(id, sizeof id, "%s", waits->node.path);
+    snprintf(id, sizeof id, "%s", first_path(&ended_root(&rig)->parked));
     engine_touch(rig.engine, 0, id); /* something happens in one: it is looked at */
     assert_null(parked_find(&ended_root(&rig)->parked, id));
     assert_non_null(session_find(ended_root(&rig), id));
-    snprintf(id, sizeof id, "%s", ended_root(&rig)->parked.waiting->node.path);
+    snprintf(id, sizeof id, "%s", first_path(&ended_root(&rig)->parked));
     snprintf(path, sizeof path, "%s/%s", rig.root, id);
     dirs_remove(strdup(path));
     rig_run(&rig, 20000, false);
     assert_true(parked_find(&ended_root(&rig)->parked, id)->away);
-    assert_string_not_equal(ended_root(&rig)->parked.waiting->node.path, id);
+    assert_string_not_equal(first_path(&ended_root(&rig)->parked), id);
     engine_summary(rig.engine, &summary);
     assert_int_equal(summary.sessions_away, 1);
     rig_close(&rig);
@@ -244,12 +248,12 @@ static void those_that_stop_waiting_leave_the_order_of_the_others(void **state)
     parked_wait_again(&parked, waits_as(&parked, 0));
     parked_drop(&parked, waits_as(&parked, 3));
     const char *left[] = {"1", "4", "0"};
-    const struct parked_session *s = parked.waiting;
-    assert_int_equal(parked.waiting_count, 3);
-    for (unsigned i = 0; i < 3; i++, s = s->next_waiting) {
-        assert_string_equal(s->node.path, left[i]);
+    assert_int_equal(parked.waiting.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_string_equal(first_path(&parked), left[i]);
+        parked_drop(&parked, parked_turn(&parked));
     }
-    assert_null(s);
+    assert_null(parked.waiting.turns);
     parked_close(&parked);
 }
 
@@ -272,8 +276,8 @@ static void to_stop_waiting_costs_no_more_than_to_begin(void **state)
         parked_stop_waiting(&parked, waits_as(&parked, n - 1));
     }
     assert_true(used_ns() - made < 20 * (made - began));
-    assert_int_equal(parked.waiting_count, 0);
-    assert_null(parked.waiting);
+    assert_int_equal(parked.waiting.count, 0);
+    assert_null(parked.waiting.turns);
     parked_close(&parked);
 }
 

@@ -61,6 +61,7 @@ struct engine {
     struct shares ranges;     /**< those in quarantine, of each owner */
     bool ranges_left;         /**< some are not any more: see core/room.h */
     bool ranges_wait;         /**< streams may be held until then */
+    struct shares in_turn;    /**< sessions on their way, see session_begin_turn() */
     struct visit_queue visits; /**< sessions to be inspected */
     struct session *later;     /**< to be inspected after the flush interval, in order */
     struct session **later_last;

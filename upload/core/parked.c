@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the tables of parked sessions, the order of those that wait, and their counts. */
+/* Keeps the tables of parked sessions, and their counts. */
 #include "upload/core/parked.h"
 
 #include <stddef.h>
@@ -93,16 +93,18 @@ void parked_set_replaced(struct parked *parked, struct parked_session *s, bool r
     s->conceded = conceded;
 }
 
+struct parked_session *parked_turn(struct parked *parked)
+{
+    struct waiting_node *node = waiting_turn(&parked->waiting);
+    return node
+               ? (struct parked_session *)(void *)((char *)node -
+                                                   offsetof(struct parked_session, waits))
+               : NULL;
+}
+
 void parked_stop_waiting(struct parked *parked, struct parked_session *s)
 {
-    if (!s->waiting_at) {
-        return;
-    }
-    *s->waiting_at = s->next_waiting;
-    *(s->next_waiting ? &s->next_waiting->waiting_at : &parked->waiting_last) =
-        s->waiting_at;
-    s->waiting_at = NULL;
-    parked->waiting_count--;
+    waiting_remove(&parked->waiting, s->owner, &s->waits);
 }
 
 struct parked_session *parked_find(const struct parked *parked, const char *path)
@@ -111,13 +113,9 @@ struct parked_session *parked_find(const struct parked *parked, const char *path
     return parked_of(node);
 }
 
-void parked_wait_again(struct parked *parked, struct parked_session *s)
+bool parked_wait_again(struct parked *parked, struct parked_session *s)
 {
-    s->next_waiting = NULL;
-    s->waiting_at = parked->waiting ? parked->waiting_last : &parked->waiting;
-    *s->waiting_at = s;
-    parked->waiting_last = &s->next_waiting;
-    parked->waiting_count++;
+    return waiting_add(&parked->waiting, s->owner, &s->waits);
 }
 
 bool parked_wait(struct parked *parked, const char *path, uint32_t owner, uint32_t listed)
@@ -127,7 +125,10 @@ bool parked_wait(struct parked *parked, const char *path, uint32_t owner, uint32
         return false;
     }
     s->listed = listed;
-    parked_wait_again(parked, s);
+    if (!parked_wait_again(parked, s)) {
+        parked_drop(parked, s);
+        return false;
+    }
     return true;
 }
 
@@ -262,6 +263,7 @@ static void parked_free_node(void *arg, struct path_node *node)
 void parked_close(struct parked *parked)
 {
     path_table_each(&parked->table, parked_free_node, parked);
+    waiting_close(&parked->waiting);
     path_table_close(&parked->table);
     path_table_close(&parked->held_ids);
 }

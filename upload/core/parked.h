@@ -12,6 +12,7 @@
 #include "base/shares.h"
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
+#include "upload/core/waiting.h"
 #include "upload/journal/journal_records.h"
 #include "upload/journal/stream_pack.h"
 #include "upload/source/scan.h"
@@ -19,13 +20,10 @@
 struct parked_session {
     struct path_node node;
     union {
-        struct {                                 /* of one that is not complete */
-            struct parked_session *next_waiting; /**< in the list of those that wait */
-            struct parked_session **waiting_at; /**< the link to it; NULL = it does not */
-        };
-        struct {                 /* of one that is */
-            uint64_t bytes;      /**< of its files when last looked at, 0 = not yet */
-            uint64_t changed_ns; /**< times of change of its files by then, added up */
+        struct waiting_node waits; /**< of one that is not complete */
+        struct {                   /* of one that is */
+            uint64_t bytes;        /**< of its files when last looked at, 0 = not yet */
+            uint64_t changed_ns;   /**< times of change of its files by then, added up */
         };
     };
     uint32_t listed; /**< number of the listing of the root that named it last */
@@ -76,11 +74,9 @@ struct parked {
     bool shown; /**< a file that names complete sessions is kept in memory, see run_dir.h
                  */
     struct path_table table;
-    struct parked_session *waiting; /**< in the order of their turns */
-    struct parked_session **waiting_last;
-    unsigned waiting_count;
-    unsigned away;     /**< sessions that would wait, if their directory was there */
-    unsigned complete; /**< of those that are wanted */
+    struct waiting waiting; /**< those that do */
+    unsigned away;          /**< sessions that would wait, if their directory was there */
+    unsigned complete;      /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
     unsigned replaced;         /**< complete ones with a directory of another user that is
                                   not conceded */
@@ -144,11 +140,16 @@ struct parked_held *parked_held_next(const struct parked_held *held);
 void parked_each_held(struct parked *parked,
                       void (*visit)(void *arg, struct parked_held *held), void *arg);
 
+/** Ends the turn of an owner. \return the first session of that owner that waits, which
+ * stays in its place; NULL if none does. */
+struct parked_session *parked_turn(struct parked *parked);
+
 /** Takes a session that is away out of the order of turns… */
 void parked_stop_waiting(struct parked *parked, struct parked_session *session);
 
-/** …and puts it at its end when it is back. */
-void parked_wait_again(struct parked *parked, struct parked_session *session);
+/** …and puts it behind those of its owner when it is back. \return false without memory.
+ */
+bool parked_wait_again(struct parked *parked, struct parked_session *session);
 
 /** Removes and frees a parked session. */
 void parked_drop(struct parked *parked, struct parked_session *session);

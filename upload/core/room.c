@@ -149,9 +149,14 @@ bool room_lacks(const struct root *root, uint32_t owner)
     return room_wait_of(root, owner) != NULL;
 }
 
+bool room_for_one(const struct root *root, uint32_t owner)
+{
+    return room_has(root, owner, JOURNAL_PATH_MAX);
+}
+
 bool room_goes_on_for(const struct root *root, uint32_t owner)
 {
-    return room_lacks(root, owner) && room_has(root, owner, JOURNAL_PATH_MAX);
+    return room_lacks(root, owner) && room_for_one(root, owner);
 }
 
 bool room_goes_on(const struct root *root)

@@ -33,6 +33,9 @@ void room_charge(struct session *session);
 /** After a listing; \p whole if it has named all there is. */
 void room_listed(struct root *root, bool whole);
 
+/** \return true if there is room for one more open session of \p owner. */
+bool room_for_one(const struct root *root, uint32_t owner);
+
 /** \return whether directories of \p owner wait. */
 bool room_lacks(const struct root *root, uint32_t owner);
 

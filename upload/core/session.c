@@ -69,7 +69,7 @@ struct session *session_make(struct root *root, const char *path)
     }
     s->root = root;
     s->owner = SESSION_OWNER_UNKNOWN;
-    s->charged_to = SHARES_NOBODY;
+    s->charged_to = s->turn_of = SHARES_NOBODY;
     s->node.path = memcpy(s->path, path, len + 1);
     const char *slash = strrchr(s->path, '/');
     s->id = s->by_id.path = slash ? slash + 1 : s->path;
@@ -94,6 +94,21 @@ void session_charge(struct session *session, uint32_t owner, uint64_t bytes)
     session->charged_to = owner;
     session->charged_bytes = (uint32_t)bytes;
     shares_add(shares, owner, bytes);
+}
+
+void session_begin_turn(struct session *session, uint32_t owner)
+{
+    session_end_turn(session);
+    session->turn_of = owner;
+    shares_add(&session->root->engine->in_turn, owner, 1);
+}
+
+void session_end_turn(struct session *session)
+{
+    if (session->turn_of != SHARES_NOBODY) {
+        shares_remove(&session->root->engine->in_turn, session->turn_of, 1);
+        session->turn_of = SHARES_NOBODY;
+    }
 }
 
 void session_mark(struct session *session)
@@ -134,6 +149,9 @@ void session_set_state(struct session *session, enum session_state state)
         session->next_completing = engine->completing;
         engine->completing = session;
         engine->completing_count++;
+    }
+    if (state == SESSION_DONE) {
+        session_end_turn(session);
     }
 }
 

@@ -84,6 +84,8 @@ struct session {
     uint32_t
         charged_to; /**< whose share it takes room of, SHARES_NOBODY = not yet known */
     uint32_t charged_bytes; /**< … so much */
+    uint32_t turn_of;       /**< in whose turn it was opened, and is on its way; or
+                               SHARES_NOBODY */
     uint8_t streams;
     uint8_t layout;         /**< enum session_layout */
     uint8_t state;          /**< enum session_state */
@@ -178,6 +180,12 @@ struct session *session_make(struct root *root, const char *path);
 
 /** Counts it as \p bytes of the share of \p owner, instead of what was counted before. */
 void session_charge(struct session *session, uint32_t owner, uint64_t bytes);
+
+/** Counts it among those of \p owner that waited for their turn, and had it… */
+void session_begin_turn(struct session *session, uint32_t owner);
+
+/** …until it is sent, or waits for something else than others. */
+void session_end_turn(struct session *session);
 
 /** Adds it to the list of sessions to inspect. */
 void session_mark(struct session *session);

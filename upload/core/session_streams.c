@@ -25,6 +25,7 @@ void session_drop(struct session *session)
 {
     path_table_remove(&session->root->by_path, &session->node);
     path_table_remove(&session->root->by_id, &session->by_id);
+    session_end_turn(session);
     shares_remove(&session->root->engine->shares, session->charged_to,
                   session->charged_bytes);
     *session->link = session->next;

@@ -123,7 +123,7 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         out->complete += root->parked.complete;
-        out->parked_session += root->parked.waiting_count;
+        out->parked_session += root->parked.waiting.count;
         out->away += root->parked.away;
         out->blocked += root->parked.held + root->parked.replaced;
         for (const struct session *s = root->sessions; s; s = s->next) {

@@ -389,6 +389,7 @@ void engine_close(struct engine *engine)
     owners_close(&engine->owners);
     shares_close(&engine->shares);
     shares_close(&engine->ranges);
+    shares_close(&engine->in_turn);
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);

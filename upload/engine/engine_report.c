@@ -83,7 +83,7 @@ static bool report_drained(const struct engine *engine)
         if (root->away) {
             continue; /* nothing can be done for it */
         }
-        if (discovery_waits(root) || root->parked.waiting ||
+        if (discovery_waits(root) || root->parked.waiting.count ||
             origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
             return false;
         }
@@ -165,7 +165,7 @@ bool engine_left_to_others(const struct engine *engine, char which[256])
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        if (root->away || !root->whole_listing || root->parked.waiting ||
+        if (root->away || !root->whole_listing || root->parked.waiting.count ||
             origin_change_is_unknown(root) || parking_is_to_be_asked(root) ||
             report_own_has_room(root)) {
             return false;
@@ -368,7 +368,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->sessions += root->parked.complete;
         out->sessions_done += root->parked.complete;
         out->sessions_away += root->parked.away;
-        out->streams_pending += root->parked.waiting_count; /* one each, at least */
+        out->streams_pending += root->parked.waiting.count; /* one each, at least */
         report_count_held(&root->parked, out);
         out->directories_skipped += other_root_count(root);
         room_each(root, report_waiting, out);

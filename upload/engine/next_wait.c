@@ -111,14 +111,15 @@ static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
     }
 }
 
-static bool next_wait_any_parked(const struct engine *engine)
+static bool next_wait_any_parked(const struct engine *engine, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < engine->roots; i++) {
-        if (parking_waits(engine->root[i])) {
-            return true;
-        }
+    bool lacks = send_lacks_streams(engine, now_ms);
+    bool any = false;
+    for (unsigned i = 0; i < engine->roots && !any; i++) {
+        const struct root *root = engine->root[i];
+        any = lacks ? parking_waits(root) : parking_goes_on(root);
     }
-    return false;
+    return any;
 }
 
 uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
@@ -139,7 +140,7 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
             next_wait_for_lanes(&engine->live, &sending, now_ms);
             next_wait_for_lanes(&engine->backlog, &sending, now_ms);
         }
-        if (send_lacks_streams(engine, now_ms) && next_wait_any_parked(engine)) {
+        if (next_wait_any_parked(engine, now_ms)) {
             sending = 0;
         }
         next_wait_for_completion(engine, &sending, now_ms);

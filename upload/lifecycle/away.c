@@ -308,7 +308,9 @@ void away_parked_seen(struct root *root, struct parked_session *s)
 {
     s->listed = root->listing_number;
     if (s->away && !s->complete) {
-        parked_wait_again(&root->parked, s);
+        if (!parked_wait_again(&root->parked, s)) {
+            return; /* no memory: the next listing names it again */
+        }
         root->parked.away--;
         away_say_back(root, s->node.path);
     }

@@ -161,6 +161,7 @@ static void completion_refused(struct session *session,
     struct engine *engine = session->root->engine;
     int status = reply->status;
     char said[120];
+    session_end_turn(session);
     reply_message(reply->body, reply->body_len, said, sizeof said);
     if (status == 400 || status == 402 || status == 413 || status == 422) {
         owner_ok(session); /* as after a batch */

@@ -392,6 +392,7 @@ void inspect_turns(struct engine *engine, uint64_t now_ms)
         gz_cache_turn(&engine->gz, now_ms);
         names += inspect_step(session, now_ms) + inspect_channel_decoded(session, now_ms);
         session_note_holds(session);
+        parking_end_turn(session, now_ms);
         parking_held(session);
     }
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/offer.h"
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/ranges.h"
@@ -19,6 +20,8 @@
 #include "upload/source/directory_mark.h"
 
 #define OPENED_AT_ONCE 32u
+/* So many of an owner are on their way, whatever others have ready. */
+#define IN_TURN_MAX 8u
 /* While no more are open, those that are held are open, too. */
 #define HELD_OPEN_MAX 64u
 #define OPEN_ENOUGH   64u
@@ -211,24 +214,79 @@ struct session *parking_open(struct root *root, struct parked_session *s)
 /* Nothing new is sent while the journal is broken. */
 bool parking_waits(const struct root *root)
 {
-    return root->parked.waiting && !root->away && !journal_broken(root->journal);
+    return root->parked.waiting.count && !root->away && !journal_broken(root->journal);
+}
+
+static bool parking_has_turn(const struct root *root, uint32_t owner)
+{
+    unsigned most = room_for_one(root, owner) ? IN_TURN_MAX : 1;
+    return shares_of(&root->engine->in_turn, owner) < most;
+}
+
+/* What others have ready delays no owner. */
+static unsigned parking_open_of(struct root *root, unsigned most)
+{
+    unsigned opened = 0;
+    for (unsigned i = 0; i < OPENED_AT_ONCE && parking_waits(root); i++) {
+        struct parked_session *s = parked_turn(&root->parked);
+        uint32_t owner = s->owner;
+        if (opened >= most && !parking_has_turn(root, owner)) {
+            continue;
+        }
+        struct session *session = parking_open(root, s);
+        if (!session) {
+            break; /* no memory: at the next turn */
+        }
+        session_begin_turn(session, owner);
+        session_mark(session);
+        opened++;
+    }
+    return opened;
 }
 
 bool parking_open_some(struct engine *engine)
 {
-    unsigned opened = 0;
-    for (unsigned i = 0; engine->wants_more && i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        while (parking_waits(root) && opened < OPENED_AT_ONCE) {
-            struct session *session = parking_open(root, root->parked.waiting);
-            if (!session) {
-                return opened > 0; /* no memory: at the next turn */
-            }
-            session_mark(session);
-            opened++;
-        }
+    unsigned left = engine->wants_more ? OPENED_AT_ONCE : 0;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        unsigned opened = parking_open_of(engine->root[i], left);
+        left -= opened < left ? opened : left;
     }
-    return opened > 0;
+    return engine->wants_more && left < OPENED_AT_ONCE;
+}
+
+bool parking_goes_on(const struct root *root)
+{
+    const struct waiting_owner *of = root->parked.waiting.turns;
+    bool goes_on = false;
+    for (unsigned i = 0; i < OPENED_AT_ONCE && of && !goes_on; i++, of = of->next_turn) {
+        goes_on = parking_has_turn(root, of->owner);
+    }
+    return goes_on && parking_waits(root);
+}
+
+static bool parking_moves(const struct stream *st, uint64_t now_ms)
+{
+    const struct offer *o = st->offer;
+    return o ? !o->failures_alone && !offer_waits(o, now_ms)
+             : st->queued && !stream_waits(st, now_ms);
+}
+
+/* Else it waits for its writer, a person or a time of its own. */
+static bool parking_is_on_its_way(const struct session *s, uint64_t now_ms)
+{
+    bool moves = s->dirty || s->later || s->ends_in_flight ||
+                 (s->state == SESSION_COMPLETING && !s->complete_failures);
+    for (unsigned i = 0; i < s->streams; i++) {
+        moves = moves || parking_moves(s->stream[i], now_ms);
+    }
+    return moves && s->writer != SESSION_WRITER_LIVES && s->presence == SESSION_PRESENT;
+}
+
+void parking_end_turn(struct session *session, uint64_t now_ms)
+{
+    if (!parking_is_on_its_way(session, now_ms)) {
+        session_end_turn(session);
+    }
 }
 
 static bool parking_append_streams(const struct root *root,

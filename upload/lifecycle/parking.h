@@ -32,9 +32,17 @@ struct session *parking_open_again(struct root *root, struct parked_session *par
  * parked. */
 struct session *parking_open(struct root *root, struct parked_session *parked);
 
-/** Opens and marks some of the waiting sessions if the backend could take more. \return
- * true if there were any. */
+/** Opens and marks waiting sessions: some if the backend could take more, and of each
+ * owner of whom few had their turn and are on their way. \return true if there may be
+ * more of the former. */
 bool parking_open_some(struct engine *engine);
+
+/** \return true if an owner is known of whom one would be opened now. */
+bool parking_goes_on(const struct root *root);
+
+/** After an inspection: another session of its owner may be opened if it would not be
+ * sent for now. */
+void parking_end_turn(struct session *session, uint64_t now_ms);
 
 /** \return true if the session \p id at \p path has ended, and those that are open give
  * enough to send for now. */
