@@ -22,6 +22,10 @@ static const struct flag verify_flags[] = {
      .value = "DIR",
      .field = offsetof(struct verify_arguments, to.state_dir),
      .help = "with --resend, directory of the journal (default: next to the logs)"},
+    {.name = "all",
+     .type = FLAG_ON,
+     .field = offsetof(struct verify_arguments, all),
+     .help = "compare sessions of other users, too"},
     {.name = "json",
      .type = FLAG_ON,
      .field = offsetof(struct verify_arguments, json),
@@ -39,11 +43,12 @@ static const struct flag_table verify_table = {
         "each channel, where it ends, the number of lines and the checksum. Nothing is "
         "sent or changed, and no journal is needed, so it can run beside gpufl-agent. "
         "--resend sends what is missing at a backend that was restored from an older "
-        "backup; stop gpufl-agent first.",
-    .notes =
-        "Exit status: 0 all files are equal to what the backend has; 1 some are not, "
-        "or cannot be compared; 2 usage error, or the backend cannot be reached, "
-        "refuses the key or does not know positions.",
+        "backup; stop gpufl-agent first. Sessions of other users are only named, unless "
+        "with --all or --session-id, by root or by the owner of DIR.",
+    .notes = "Exit status: 0 all files that were compared are equal to what the backend "
+             "has; 1 some are not, "
+             "or cannot be compared; 2 usage error, or the backend cannot be reached, "
+             "refuses the key or does not know positions.",
     .flag = verify_flags,
     .count = sizeof verify_flags / sizeof verify_flags[0],
     .operand = "DIR",

@@ -11,6 +11,7 @@ struct verify_arguments {
     const char *directory;
     bool resend;
     bool json;
+    bool all;
     struct backend_arguments backend;
     struct gpufl_upload_options to; /**< what they are as options, which borrow; and
                                          session_id and state_dir, "" = not given */

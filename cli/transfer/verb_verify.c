@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/message.h"
@@ -18,12 +19,15 @@
 #include "upload/upload_logs.h"
 #include "upload/upload_options.h"
 
+#define OTHERS_NAMED_MAX 100u
+
 /* One run over a directory. */
 struct verifying {
     const struct verify_arguments *arguments;
     struct verify verify;
     struct transport transport;
     struct selection sessions;
+    bool all; /* those of other users, too */
     unsigned shown;
     unsigned equal;
 };
@@ -117,23 +121,88 @@ static int verify_selected(struct verifying *run, const struct selected *selecte
     return EXIT_ALL_DONE;
 }
 
+static size_t verify_count(const struct verifying *run, bool own)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->sessions.count; i++) {
+        count += run->all || run->sessions.session[i].own_user == own;
+    }
+    return count;
+}
+
+static int verify_each(struct verifying *run, bool own, struct verify_session *session)
+{
+    int rc = EXIT_ALL_DONE;
+    for (size_t i = 0; rc == EXIT_ALL_DONE && i < run->sessions.count; i++) {
+        const struct selected *selected = &run->sessions.session[i];
+        if (selected->own_user == own) {
+            rc = verify_selected(run, selected, session);
+        }
+    }
+    return rc;
+}
+
+/* Anybody can make any number of them, and files of any size: nothing is read of them. */
+static void verify_name_others(const struct verifying *run)
+{
+    size_t others = run->all ? 0 : verify_count(run, false);
+    size_t named = 0;
+    for (size_t i = 0; i < run->sessions.count && others && named < OTHERS_NAMED_MAX;
+         i++) {
+        if (!run->sessions.session[i].own_user) {
+            printf("%s  of another user, not compared\n", run->sessions.session[i].path);
+            named++;
+        }
+    }
+    if (others) {
+        printf("%zu %s of other users not compared (gpufl verify --all compares them)\n",
+               others, others == 1 ? "directory" : "directories");
+    }
+}
+
 static int verify_all(struct verifying *run)
 {
     struct verify_session *session = malloc(sizeof *session);
     int rc = session ? EXIT_ALL_DONE : verify_fail_backend(run, GPUFL_ERR_NOMEM);
     fputs(run->arguments->json ? "{\"sessions\":[" : "", stdout);
-    for (size_t i = 0; rc == EXIT_ALL_DONE && i < run->sessions.count; i++) {
-        rc = verify_selected(run, &run->sessions.session[i], session);
-    }
+    rc = rc == EXIT_ALL_DONE ? verify_each(run, true, session) : rc;
+    rc = rc == EXIT_ALL_DONE && run->all ? verify_each(run, false, session) : rc;
     bool equal = rc == EXIT_ALL_DONE && run->equal == run->shown;
     if (run->arguments->json) {
-        printf("],\"equal\":%s}\n", equal ? "true" : "false");
+        printf("],\"not_compared\":%zu,\"equal\":%s}\n",
+               run->all ? 0 : verify_count(run, false), equal ? "true" : "false");
     } else if (rc == EXIT_ALL_DONE) {
+        verify_name_others(run);
         printf("%u of %u %s equal\n", run->equal, run->shown,
                plural(run->shown, "session", "sessions"));
     }
     free(session);
     return rc != EXIT_ALL_DONE ? rc : equal ? EXIT_ALL_DONE : EXIT_NOT_ALL;
+}
+
+/* Of others, the names alone are read unless they are to be compared. */
+static gpufl_status verify_list(struct verifying *run)
+{
+    struct stat st;
+    int root = run->verify.root;
+    run->all = run->arguments->all || geteuid() == 0 ||
+               (fstat(root, &st) == 0 && st.st_uid == geteuid());
+    if (run->all) {
+        return select_list(&sys_real, root, 0, &run->sessions);
+    }
+    gpufl_status status = select_find(&sys_real, root, NULL, &run->sessions);
+    if (status == GPUFL_OK) {
+        select_read_own(&sys_real, root, &run->sessions);
+    }
+    return status;
+}
+
+static gpufl_status verify_find(struct verifying *run)
+{
+    const char *id = run->arguments->to.session_id;
+    run->all = *id != 0;
+    return *id ? select_one(&sys_real, run->verify.root, id, &run->sessions)
+               : verify_list(run);
 }
 
 /* \return EXIT_ALL_DONE with run->sessions. */
@@ -146,10 +215,7 @@ static int verify_select(struct verifying *run)
         return verify_fail("DIR", why);
     }
     run->verify.root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    gpufl_status status =
-        run->verify.root < 0 ? GPUFL_ERR_IO
-        : *id                ? select_one(&sys_real, run->verify.root, id, &run->sessions)
-              : select_list(&sys_real, run->verify.root, 0, &run->sessions);
+    gpufl_status status = run->verify.root < 0 ? GPUFL_ERR_IO : verify_find(run);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         snprintf(why, sizeof why, "'%.300s': %s", a->directory, strerror(errno));
         return verify_fail("DIR", why);
@@ -168,7 +234,7 @@ static int verify_select(struct verifying *run)
 static int verify_ask_first(struct verifying *run)
 {
     gpufl_status status = verify_backend(&run->verify);
-    bool empty = run->sessions.count == 0;
+    bool empty = verify_count(run, true) == 0;
     if (status == GPUFL_OK && empty) {
         status = verify_key(&run->verify);
     }
@@ -176,8 +242,10 @@ static int verify_ask_first(struct verifying *run)
         return verify_fail_backend(run, status);
     }
     if (empty) {
-        message_line("gpufl verify", "DIR: '%s': there is no session to compare",
-                     run->arguments->directory);
+        message_line("gpufl verify", "DIR: '%s': there is no session %sto compare%s",
+                     run->arguments->directory,
+                     run->sessions.count ? "of this user " : "",
+                     run->sessions.count ? " (--all compares those of others)" : "");
     }
     return empty ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }

@@ -189,6 +189,40 @@ def a_job_waits_for_the_service_though_it_can_read_nothing_of_it(place):
     lib.holds(service.backend, writer)
 
 
+def verify_of_a_user_compares_what_is_that_users(place):
+    """Another user has put a directory beside them that is equal to nothing, and sorts first."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    own = _Session(service.logs)
+    own.lines()
+    own.end()
+    equal(service.upload(VICTIM).returncode, 0, "it is sent")
+    planted = service.logs / "00000000-planted"
+    planted.mkdir()
+    (planted / "device.log").write_text("no record")
+    for path in (planted, planted / "device.log"):
+        os.chown(path, OTHER, OTHER)
+
+    def verified(user, *args):
+        return place.run("gpufl", "verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY, *args,
+                         user=user, group=user, extra_groups=[])
+
+    done = verified(VICTIM)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    check("00000000-planted  of another user, not compared\n" in done.stdout, done.stdout)
+    check("1 directory of other users not compared" in done.stdout, done.stdout)
+    check("1 of 1 session equal\n" in done.stdout, done.stdout)
+    told = json.loads(verified(VICTIM, "--json").stdout)
+    equal((told["equal"], told["not_compared"], len(told["sessions"])), (True, 1, 1), f"{told}")
+    for user, *args in ((VICTIM, "--all"), (VICTIM, "--session-id", planted.name)):
+        done = verified(user, *args)
+        equal((done.returncode, "not compared" in done.stdout), (1, False), done.stdout + done.stderr)
+    done = place.run("gpufl", "verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY)
+    equal(done.returncode, 1, done.stderr)
+    check("1 of 2 sessions equal\n" in done.stdout, done.stdout)
+
+
 def status_of_a_user_tells_what_the_service_has_sent(place):
     """That user can read neither its journal nor its state directory: only what it publishes."""
     if not ROOT:
