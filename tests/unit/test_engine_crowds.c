@@ -304,6 +304,35 @@ static void sessions_of_a_large_group_are_found(void **state)
     rig_delete(rig);
 }
 
+/* A listing that is fair to others finds the rest. */
+static void few_of_many_new_groups_of_an_owner_are_listed_at_once(void **state)
+{
+    (void)state;
+    enum { GROUPS = 40, INNER = 30 };
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    char group[512];
+    for (int n = 0; n < GROUPS; n++) {
+        char name[64];
+        snprintf(name, sizeof name, "group-%d", n);
+        make_group(rig, name, group);
+        for (int i = 0; i < INNER; i++) {
+            char dir[600];
+            snprintf(dir, sizeof dir, "%s/empty-%d", group, i);
+            assert_int_equal(mkdir(dir, 0755), 0);
+        }
+    }
+    listed = 0;
+    for (int n = 0; n < GROUPS; n++) {
+        snprintf(group, sizeof group, "group-%d", n);
+        engine_touch(rig->engine, 0, group);
+    }
+    /* Each is looked at, and one is listed with what is in it. */
+    assert_in_range(listed, 0, GROUPS * (INNER + 2) + 8 * INNER);
+    live_close(&live);
+    rig_delete(rig);
+}
+
 /* Names alone are no session: the id is free for the one that has it. */
 static void id_is_free_after(uint64_t wait_ms)
 {
@@ -351,6 +380,7 @@ int main(void)
         cmocka_unit_test(lines_of_a_session_with_many_names_are_sent_without_a_listing),
         cmocka_unit_test(a_session_of_very_many_files_is_complete),
         cmocka_unit_test(sessions_of_a_large_group_are_found),
+        cmocka_unit_test(few_of_many_new_groups_of_an_owner_are_listed_at_once),
         cmocka_unit_test(a_directory_of_many_names_claims_no_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -413,9 +413,9 @@ static void a_group_that_fails_halfway_shows_no_absence(void **state)
     engine_touch(rig->engine, 0, "");
     engine_turn(rig->engine);
     assert_int_equal(root->listing_number, number + 1);
-    assert_non_null(root->group);
+    assert_non_null(root->group.listing);
     int unreadable = open("/", O_PATH);
-    assert_int_equal(dup2(unreadable, root->group->fd), root->group->fd);
+    assert_int_equal(dup2(unreadable, root->group.listing->fd), root->group.listing->fd);
     while (root->listing) {
         rig_run(rig, 1, false);
     }

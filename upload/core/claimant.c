@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/session_id.h"
+#include "upload/owners/owners.h"
 #include "upload/source/identity.h"
 #include "upload/source/liveness.h"
 
@@ -19,6 +21,29 @@ void claimant_ask_disk(struct claimant *c)
     c->there = fstatat(c->root->fd, c->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                S_ISDIR(st.st_mode);
     c->owner = c->there ? st.st_uid : 0;
+}
+
+bool claimant_owner_differs(const struct claimant *a, const struct claimant *b)
+{
+    return a->owner != b->owner || a->owner == SESSION_OWNER_UNKNOWN;
+}
+
+bool claimant_is_own(const struct claimant *c)
+{
+    uid_t self = geteuid();
+    return !c->root->engine->config.service && self != 0 && c->there && c->owner == self;
+}
+
+bool claimant_owner_is_served(const struct claimant *c)
+{
+    const struct engine *engine = c->root->engine;
+    uint32_t account = owners_account(&engine->owners, c->owner);
+    bool served = true;
+    for (unsigned i = 0; i < engine->roots && served; i++) {
+        const struct root *root = engine->root[i];
+        served = root->listed || root->away || portions_served(&root->portions, account);
+    }
+    return served;
 }
 
 bool claimant_is_locked(const struct claimant *c)

@@ -22,6 +22,17 @@ struct claimant {
 /** Looks whether it is there, and whose it is. */
 void claimant_ask_disk(struct claimant *c);
 
+/** \return true unless both belong to the same user. */
+bool claimant_owner_differs(const struct claimant *a, const struct claimant *b);
+
+/** One who uploads sessions of its own, not as a service, knows best which those are.
+ * \return true if it is such a one. */
+bool claimant_is_own(const struct claimant *c);
+
+/** \return true once all directories of its user were seen, in each root that is there,
+ * but for those in groups of others who have very many. */
+bool claimant_owner_is_served(const struct claimant *c);
+
 /** For one that is not being read. \return true if its writer holds its lock. */
 bool claimant_is_locked(const struct claimant *c);
 

@@ -19,6 +19,7 @@
 #include "upload/journal/range_list.h"
 #include "upload/journal/record_passed.h"
 #include "upload/journal/state_dir.h"
+#include "upload/owners/portions.h"
 #include "upload/source/scan.h"
 
 struct listing;
@@ -40,6 +41,9 @@ struct strays {
     size_t cap;
 };
 
+/** What an event should have told is looked at in each so many-th listing. */
+#define QUIET_LISTINGS 6u
+
 #define STREAM_NUMBERS_AT_FIRST 64u
 
 /** Streams by their numbers; all zero when there are none. */
@@ -56,6 +60,15 @@ enum root_backend {
     BACKEND_UNNOTED, /**< another one, or another key, or it does not say */
     BACKEND_ASKED, /**< … which must have taken the key before anything else happens */
     BACKEND_MOVED_TO /**< … and then everything is to be sent to it */
+};
+
+/** A directory below a root that is listed, as it may contain sessions. */
+struct group {
+    struct listing *listing; /**< NULL = none */
+    char name[LAYOUT_NAME_MAX + 1];
+    uint32_t owner; /**< its account */
+    unsigned names; /**< so far */
+    bool reported;  /**< by the watcher, not by a listing */
 };
 
 /** A watched root. */
@@ -102,12 +115,13 @@ struct root {
     struct record_passed *passed; /**< see core/passed.h */
     size_t passes;
     size_t passes_cap;
-    struct listing *listing;              /**< under way, or NULL */
-    struct listing *group;                /**< the same of a directory in the root */
-    char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */
-    struct path_table kept;               /**< see lifecycle/kept.h */
-    struct other_roots *others;           /**< see lifecycle/other_root.h */
-    struct room_wait *waits;              /**< see core/room.h */
+    struct listing *listing;  /**< under way, or NULL */
+    struct group group;       /**< the same of a directory in the root */
+    struct portions portions; /**< of the listing */
+    struct shares touched;  /**< what was looked into in this turn, as it was reported */
+    struct path_table kept; /**< see lifecycle/kept.h */
+    struct other_roots *others; /**< see lifecycle/other_root.h */
+    struct room_wait *waits;    /**< see core/room.h */
     uint32_t listing_number;
     uint32_t whole_listing; /**< number of the last one that has ended without an error */
     struct strays strays;   /**< see core/strays.h */

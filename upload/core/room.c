@@ -99,6 +99,21 @@ bool room_for(struct root *root, struct room_asked *asked)
     return false;
 }
 
+uint32_t room_account_at(const struct root *root, const char *path, int above)
+{
+    bool there;
+    return room_owner_at(root, path, above, &there);
+}
+
+void room_next_round(struct root *root)
+{
+    for (struct room_wait *wait = root->waits; wait; wait = wait->next) {
+        if (!portions_served(&root->portions, wait->owner)) {
+            wait->finding = 0;
+        }
+    }
+}
+
 /* Once, and again when there are twice as many. */
 static void room_say(const struct root *root, struct room_wait *wait)
 {

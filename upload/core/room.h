@@ -30,6 +30,13 @@ uint32_t room_owner_of(const struct session *session);
 /** Charges it, unless it is known already whose share it takes. */
 void room_charge(struct session *session);
 
+/** \return the account of the directory at \p path in the directory \p above, of which
+ * nothing is known yet. */
+uint32_t room_account_at(const struct root *root, const char *path, int above);
+
+/** A round of a listing has ended: in the next one, it names directories again. */
+void room_next_round(struct root *root);
+
 /** After a listing; \p whole if it has named all there is. */
 void room_listed(struct root *root, bool whole);
 

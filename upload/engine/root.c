@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "upload/core/claims.h"
+#include "upload/core/kept.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/ranges.h"
@@ -27,7 +28,6 @@
 #include "upload/journal/state_dir.h"
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/inspect.h"
-#include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/published/progress_file.h"
@@ -349,10 +349,12 @@ void root_close(struct root *root)
     }
     parked_close(&root->parked);
     listing_delete(root->listing);
-    listing_delete(root->group);
+    listing_delete(root->group.listing);
     kept_clear(root);
     other_root_close(root);
     room_close(root);
+    portions_end(&root->portions);
+    shares_close(&root->touched);
     run_dir_close(root->published);
     if (root->lock_fd >= 0) {
         flock(root->lock_fd, LOCK_UN); /* as the root, below */

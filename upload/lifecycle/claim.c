@@ -38,24 +38,12 @@ static bool claim_is_same(const struct claim *claim, const struct session *sessi
     return claim->root == session->root && strcmp(claim->path, session->path) == 0;
 }
 
-static bool claim_owners_differ(const struct claimant *a, const struct claimant *b)
-{
-    return a->owner != b->owner || a->owner == SESSION_OWNER_UNKNOWN;
-}
-
-/* One who uploads sessions of its own, not as a service, knows best which those are. */
-static bool claim_is_own(const struct claimant *c)
-{
-    uid_t self = geteuid();
-    return !c->root->engine->config.service && self != 0 && c->there && c->owner == self;
-}
-
 /* Neither has more right to the id than the other, and nothing would be lost. */
 static bool claim_is_contested(const struct claim *claim, const struct claimant *a,
                                const struct claimant *b)
 {
     return !claim->disputed && !a->begun && !b->begun && a->there && b->there &&
-           claim_owners_differ(a, b) && claim_is_own(a) == claim_is_own(b) &&
+           claimant_owner_differs(a, b) && claimant_is_own(a) == claimant_is_own(b) &&
            claimant_is_bound(a) == claimant_is_bound(b);
 }
 
@@ -68,8 +56,9 @@ static bool claim_may_come_back(const struct claim *claim, const struct claimant
 static bool claim_passes_on(const struct claim *claim, const struct claimant *from,
                             const struct claimant *to)
 {
-    if (claim_is_own(from) != claim_is_own(to) && !claim_may_come_back(claim, from)) {
-        return claim_is_own(to);
+    if (claimant_is_own(from) != claimant_is_own(to) &&
+        !claim_may_come_back(claim, from)) {
+        return claimant_is_own(to);
     }
     if (!from->there && !from->begun) {
         return true; /* nothing is known of it that could be mixed up */
@@ -80,7 +69,8 @@ static bool claim_passes_on(const struct claim *claim, const struct claimant *fr
     if (from->begun || claim->disputed) {
         return false;
     }
-    return to->begun || (!claim_owners_differ(from, to) && to->locked && !from->locked);
+    return to->begun ||
+           (!claimant_owner_differs(from, to) && to->locked && !from->locked);
 }
 
 static void claim_say(const struct session *session, const struct claim *claim)
@@ -272,6 +262,16 @@ static struct claim *claim_of(struct session *session)
                : claims_add(session->root, session->path);
 }
 
+/* A directory that is listed later may have more right to the id, but none of another
+ * user has if it is bound to this one; and of those of this user, one that is locked has
+ * most. */
+static bool claim_is_first(const struct claimant *own)
+{
+    const struct engine *engine = own->root->engine;
+    return claim_is_listed(engine) ||
+           ((own->locked || claimant_owner_is_served(own)) && claimant_is_bound(own));
+}
+
 bool claim_check(struct session *session, const struct scan *scan, enum liveness writer)
 {
     const struct engine *engine = session->root->engine;
@@ -297,8 +297,7 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
         claim_lose(session, claim, HELD_CONTESTED);
         return false;
     }
-    /* For a service, a directory that is listed later may have more right to the id. */
-    if (engine->config.service && !own.begun && !claim_is_listed(engine)) {
+    if (engine->config.service && !own.begun && !claim_is_first(&own)) {
         session->held = true;
         return false;
     }
@@ -368,6 +367,18 @@ static void claim_listed_once(struct root *root)
         }
     }
     root->list_soon = root->list_soon || root->parked.held_ids.count > 0;
+}
+
+void claim_served(const struct root *root)
+{
+    const struct engine *engine = root->engine;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            if (s->held) {
+                session_mark(s);
+            }
+        }
+    }
 }
 
 void claim_listed(struct root *root)

@@ -12,8 +12,9 @@
 
 /** Call it at each look at a session, with what was found.
  *  \return true if the session may be read. If another directory has its id, the session
- * is held, which is logged; during the first listing of a root it may only wait for the
- * end of that. */
+ * is held, which is logged; during the first listing of a root it may only wait: if its
+ * id is bound to its user, until those of that user were listed, and not at all while it
+ * is locked; else for the end of the listing. */
 bool claim_check(struct session *session, const struct scan *scan, enum liveness writer);
 
 /** Notes a session that was found and waits for its turn: if another one is known that
@@ -26,6 +27,10 @@ void claim_replayed(struct root *root);
 /** \return true once each root that is there was listed: all that could have an id were
  * seen. */
 bool claim_is_listed(const struct engine *engine);
+
+/** A round of the first listing of the root has ended: sessions that waited for that are
+ * looked at, as those of some owners have all been seen. */
+void claim_served(const struct root *root);
 
 /** A listing of the root has ended: sessions that waited for that are looked at. */
 void claim_listed(struct root *root);

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/kept.h"
 #include "upload/core/session.h"
-#include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
+#include "upload/owners/owners.h"
 
 static void group_skip(struct root *root, const char *name)
 {
@@ -22,20 +24,22 @@ static void group_skip(struct root *root, const char *name)
 
 void group_open(struct root *root, const char *name)
 {
-    if (root->group) { /* one that was reported while another one is listed */
-        root->list_soon = true;
-        return;
-    }
-    root->group = malloc(sizeof *root->group);
+    struct group *group = &root->group;
+    struct stat st = {.st_uid = geteuid()};
+    group->listing = malloc(sizeof *group->listing);
     gpufl_status status =
-        root->group ? listing_open(root->group, root->engine->config.sys, root->fd, name)
-                    : GPUFL_ERR_IO;
+        group->listing
+            ? listing_open(group->listing, root->engine->config.sys, root->fd, name)
+            : GPUFL_ERR_IO;
     if (status == GPUFL_OK) {
-        snprintf(root->group_name, sizeof root->group_name, "%s", name);
+        (void)fstat(group->listing->fd, &st);
+        group->owner = owners_account(&root->engine->owners, st.st_uid);
+        group->names = 0;
+        snprintf(group->name, sizeof group->name, "%s", name);
         return;
     }
-    free(root->group);
-    root->group = NULL;
+    free(group->listing);
+    group->listing = NULL;
     if (status == GPUFL_ERR_IO) {
         group_skip(root, name);
     }
@@ -43,11 +47,27 @@ void group_open(struct root *root, const char *name)
 
 void group_end(struct root *root)
 {
-    if (root->group->error) {
-        group_skip(root, root->group_name);
+    if (root->group.listing->error) {
+        group_skip(root, root->group.name);
     }
-    listing_delete(root->group);
-    root->group = NULL;
+    listing_delete(root->group.listing);
+    root->group.listing = NULL;
+}
+
+struct group group_set_aside(struct root *root)
+{
+    struct group aside = root->group;
+    root->group = (struct group){.reported = true};
+    return aside;
+}
+
+void group_resume(struct root *root, const struct group *aside)
+{
+    if (root->group.listing) {
+        group_end(root);
+        root->list_soon = true;
+    }
+    root->group = *aside;
 }
 
 /* Anybody who may write to a group can make it look like a session. */

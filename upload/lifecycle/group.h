@@ -11,6 +11,12 @@ void group_open(struct root *root, const char *name);
 /** Closes the one that has been listed. */
 void group_end(struct root *root);
 
+/** Takes the one that is being listed out of the root, for another one. */
+struct group group_set_aside(struct root *root);
+
+/** Puts it back. The next listing goes on with the other one, if that has not ended. */
+void group_resume(struct root *root, const struct group *aside);
+
 /** Opens the directory of the session \p name if there are any directories in it:
  * whatever made it a session, those may be sessions of their own. */
 void group_look_below(struct root *root, const char *name);

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "upload/core/claims.h"
 #include "upload/core/engine_state.h"
-#include "upload/lifecycle/kept.h"
+#include "upload/core/kept.h"
 #include "upload/published/other_uploader.h"
 #include "upload/source/listing.h"
 
@@ -88,15 +88,17 @@ static void other_root_note(struct root *root, const char *name, uid_t owner)
     if (!others && !(others = root->others = calloc(1, sizeof *others))) {
         return; /* in the next listing */
     }
-    others->finding += root->listing != NULL;
     for (unsigned i = 0; i < others->names; i++) {
         if (strcmp(others->named[i].name, name) == 0) {
+            bool again = others->named[i].listed == root->listing_number;
+            others->finding += root->listing && !again;
             others->named[i].owner = owner;
             others->named[i].listed = root->listing_number;
             return;
         }
         of_owner += others->named[i].owner == owner;
     }
+    others->finding += root->listing != NULL; /* again in the next round of the listing */
     unsigned places = owner == geteuid() ? NAMED_MAX : NAMED_MAX - NAMED_OF_ONE;
     if (others->names >= places || of_owner == NAMED_OF_ONE) {
         other_root_say_more(root);

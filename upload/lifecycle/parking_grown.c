@@ -162,6 +162,26 @@ bool parking_look_waits(const struct root *root)
            root->parked.complete > LOOKED_AT_FIRST;
 }
 
+void parking_begin_listing(struct root *root, uint64_t now_ms)
+{
+    root->inspects_complete =
+        now_ms >= root->complete_inspect_ms && !parking_look_waits(root);
+    if (root->inspects_complete) {
+        root->complete_begun_ms = now_ms;
+        root->complete_inspect_ms =
+            now_ms + QUIET_LISTINGS * root->engine->config.rescan_interval_ms;
+    }
+}
+
+/* However many there are, it takes a tenth of the time at most. */
+void parking_end_listing(struct root *root, uint64_t now_ms)
+{
+    uint64_t next_ms = now_ms + 9 * (now_ms - root->complete_begun_ms);
+    if (root->inspects_complete && next_ms > root->complete_inspect_ms) {
+        root->complete_inspect_ms = next_ms;
+    }
+}
+
 bool parking_is_to_be_asked(const struct root *root)
 {
     const struct origin *origin = &root->engine->origin;

@@ -15,6 +15,12 @@ bool parking_reopen_grown(struct root *root, struct parked_session *session);
  * does not wait for a look at very many. */
 bool parking_look_waits(const struct root *root);
 
+/** A listing begins. */
+void parking_begin_listing(struct root *root, uint64_t now_ms);
+
+/** A listing has ended. */
+void parking_end_listing(struct root *root, uint64_t now_ms);
+
 /** Opens some complete sessions again, and looks at those that are open, if the backend
  * says that it may have lost some of them. To be called at each turn. */
 void parking_ask_again(struct root *root);

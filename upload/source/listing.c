@@ -43,6 +43,12 @@ const struct dirent64 *listing_next(struct listing *listing)
     return entry;
 }
 
+void listing_rewind(struct listing *listing)
+{
+    listing->at = listing->len = 0;
+    listing->error = lseek(listing->fd, 0, SEEK_SET) < 0 ? errno : listing->error;
+}
+
 bool listing_is_dir(const struct dirent64 *entry)
 {
     bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;

@@ -33,6 +33,9 @@ void listing_of(struct listing *listing, int fd);
 /** The next entry of any kind; NULL at the end or after an error. */
 const struct dirent64 *listing_next(struct listing *listing);
 
+/** Begins again with the first entry. */
+void listing_rewind(struct listing *listing);
+
 /** \return true if it may be a directory, and its name can be a session id. */
 bool listing_is_dir(const struct dirent64 *entry);
 

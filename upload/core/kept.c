@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the names of groups in a table: somebody may have made very many. */
-#include "upload/lifecycle/kept.h"
+#include "upload/core/kept.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories that a listing of their root named and that could not be read: that is no
  * evidence that a session in them is gone. */
-#ifndef GPUFL_UPLOAD_LIFECYCLE_KEPT_H
-#define GPUFL_UPLOAD_LIFECYCLE_KEPT_H
+#ifndef GPUFL_UPLOAD_CORE_KEPT_H
+#define GPUFL_UPLOAD_CORE_KEPT_H
 
 #include <stdbool.h>
 
