@@ -12,9 +12,9 @@
 #include "base/shares.h"
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
-#include "upload/core/waiting.h"
 #include "upload/journal/journal_records.h"
 #include "upload/journal/stream_pack.h"
+#include "upload/owners/waiting.h"
 #include "upload/source/scan.h"
 
 struct parked_session {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parked sessions that wait to be opened: those of each owner in order, and the owners in
  * turn. */
-#ifndef GPUFL_UPLOAD_CORE_WAITING_H
-#define GPUFL_UPLOAD_CORE_WAITING_H
+#ifndef GPUFL_UPLOAD_OWNERS_WAITING_H
+#define GPUFL_UPLOAD_OWNERS_WAITING_H
 
 #include <stdbool.h>
 #include <stdint.h>

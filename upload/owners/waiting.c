@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of owners of whom sessions wait, which are also linked in the order of their
  * turns. */
-#include "upload/core/waiting.h"
+#include "upload/owners/waiting.h"
 
 #include <stddef.h>
 #include <stdlib.h>
