@@ -102,7 +102,7 @@ class Place:
         self.processes.append(process)
         return process
 
-    def run(self, name, *args, env=None, timeout=60, **more):
+    def run(self, name, *args, env=None, timeout=120, **more):
         return subprocess.run(self._command(name, args), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, errors="replace",
                               timeout=timeout * SLOW,
@@ -262,7 +262,7 @@ def agent(place, url, *args, env=None, folder=None, **more):
                        env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})}, **more)
 
 
-def upload(place, url, *args, directory=None, env=None, timeout=60, **more):
+def upload(place, url, *args, directory=None, env=None, timeout=120, **more):
     done = place.run("gpufl", "upload", directory or place.logs, "--backend-url", url,
                      "--api-key", KEY, "--json", *args, env=env, timeout=timeout, **more)
     done.result = json.loads(done.stdout) if done.stdout.startswith("{") else {}

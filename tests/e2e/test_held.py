@@ -54,7 +54,7 @@ def _give(place):
 
 
 def _upload(place, sink):
-    done = lib.upload(place, sink.url, "--timeout=30", **AS_USER)
+    done = lib.upload(place, sink.url, f"--timeout={100 * lib.SLOW}", timeout=150, **AS_USER)
     check("time limit" not in done.stdout, f"it ends before its time limit: {done.stdout}")
     return done
 
