@@ -90,7 +90,9 @@ def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
     sessions = []
     for way, code in WAYS.items():
         done, session, seen = _die(place, way)
-        equal((done.returncode, done.stderr), (code, ""), f"{way}: exit code, errors")
+        equal(done.returncode, code, f"{way}: exit code")
+        if 0 <= seen.delay_ns <= CALM_NS:  # else scopes may not have fitted, which is said
+            equal(done.stderr, "", f"{way}: errors")
         _check_loss(way, session, seen)
         check(collector.unlocked(session), f"{way}: the lock frees itself")
         sessions.append(session)

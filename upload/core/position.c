@@ -155,7 +155,7 @@ static bool position_take(struct stream *st, const struct record_settled *settle
 }
 
 /* The record of a skip is lost, or the answer to it was not heard: a range is one line at
- * least. */
+ * least. Half a line that a killed writer left at the end is no line that was refused. */
 static void position_note_skips(struct stream *st, uint32_t skips)
 {
     if (st->id && !st->lost && st->refused_lines < skips) {
@@ -174,7 +174,7 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
     if (!position_take(st, &settled)) {
         return false;
     }
-    position_note_skips(st, end->skips);
+    position_note_skips(st, end->skips - (own->torn && end->skips > 0));
     return true;
 }
 

@@ -28,6 +28,7 @@ struct stream_end {
     uint64_t head; /**< 0 = not known */
     uint64_t offset;
     struct record_mark mark;
+    bool torn; /**< it is behind half a line */
 };
 
 /** How far the end of a line that is too long was looked for. */

@@ -120,9 +120,9 @@ static bool proof_confirm(struct stream *st)
 
 static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
 {
-    const struct shifting_walk *found = &p->own.found;
-    const struct stream_end own = {
-        .head = found->at.head, .mark = found->at.head ? found->run.mark : p->run.mark};
+    const struct shifting_walk *walk = &p->own.walk;
+    const struct file_run *run = walk->at.head ? &walk->run : &p->run;
+    struct stream_end own = {.head = walk->at.head, .mark = run->mark, .torn = run->torn};
     bool blind = own.head && !st->head; /* of its own, it does not know the file */
     bool same = !st->voided && !blind && stream_place_is(&p->told.at, &st->end.at);
     if (!p->check && !(same ? proof_confirm(st) : position_adopt(st, &p->told, &own))) {
@@ -132,8 +132,8 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
         position_note_whole(st);
     }
     if (!p->check && !same && own.head) {
-        st->index = (uint8_t)found->at.index;
-        st->known = found->at.known;
+        st->index = (uint8_t)walk->at.index;
+        st->known = walk->at.known;
     }
     *p = (struct end_proof){0};
     return PROOF_EQUAL;

@@ -66,6 +66,7 @@ void file_run_add(struct file_run *run, const char *data, uint64_t len)
         run->file_crc = crc32c_zeros(run->file_crc, len);
         run->mark = file_mark_over(run->mark, zeros, last);
     }
+    run->torn = len ? !data || data[len - 1] != '\n' : run->torn;
     run->offset += len;
 }
 

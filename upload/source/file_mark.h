@@ -43,6 +43,7 @@ struct file_run {
     uint32_t crc;            /**< CRC-32C of all bytes up to there */
     uint32_t file_crc;       /**< of those of the current file */
     struct record_mark mark; /**< of the last ones of it */
+    bool torn;               /**< the last byte ends no line */
 };
 
 /** Adds \p len bytes that follow; NULL for \p data = so many zero bytes. */
