@@ -2,6 +2,7 @@
 """What the end-to-end tests share: real processes, real sockets, real directories."""
 import collections
 import contextlib
+import fcntl
 import gzip
 import inspect
 import itertools
@@ -291,6 +292,14 @@ def copy_samples(place):
     for d in SAMPLES.iterdir():
         shutil.copytree(d, place.logs / d.name)
     return sorted(place.logs.iterdir())
+
+
+@contextlib.contextmanager
+def alone_with_the_kernels_locks():
+    """Their list is one for all, and only its beginning is read: who makes very many, or needs to be seen in it."""
+    with open(pathlib.Path(tempfile.gettempdir()) / "gpufl-e2e-kernel-locks", "w", encoding="ascii") as one:
+        fcntl.flock(one, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

@@ -194,10 +194,11 @@ def the_lock_of_one_who_has_a_say_keeps_an_agent_away(place):
     for user, owner, service in ((AGENT, 0, True), (0, 0, True), (OTHER, OTHER, True), (SERVICE, 0, False)):
         os.chown(shared.logs, owner, 0)
         shared.logs.chmod(0o3777)
-        holder = _locked_by(user, shared.logs)
-        agent = shared.agent(env={"STATE_DIRECTORY": str(shared.state)} if service else {})
-        equal(agent.wait(20 * lib.SLOW), 1, f"{user} {owner} {service}: {agent.log.read_text()}")
-        holder.communicate()
+        with lib.alone_with_the_kernels_locks():
+            holder = _locked_by(user, shared.logs)
+            agent = shared.agent(env={"STATE_DIRECTORY": str(shared.state)} if service else {})
+            equal(agent.wait(20 * lib.SLOW), 1, f"{user} {owner} {service}: {agent.log.read_text()}")
+            holder.communicate()
 
 
 def status_does_not_believe_a_forged_progress(place):
