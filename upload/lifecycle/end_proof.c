@@ -120,7 +120,7 @@ static bool proof_confirm(struct stream *st)
 
 static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
 {
-    const struct shifting_walk *walk = &p->own.walk;
+    const struct shifting_walk *walk = &p->own.found;
     const struct file_run *run = walk->at.head ? &walk->run : &p->run;
     struct stream_end own = {.head = walk->at.head, .mark = run->mark, .torn = run->torn};
     bool blind = own.head && !st->head; /* of its own, it does not know the file */
