@@ -46,9 +46,8 @@ static const struct flag_table verify_table = {
         "backup; stop gpufl-agent first. Sessions of other users are only named, unless "
         "with --all or --session-id, by root or by the owner of DIR.",
     .notes = "Exit status: 0 all files that were compared are equal to what the backend "
-             "has; 1 some are not, "
-             "or cannot be compared; 2 usage error, or the backend cannot be reached, "
-             "refuses the key or does not know positions.",
+             "has; 1 some are not, or cannot be compared; 2 usage error, or the backend "
+             "cannot be reached, refuses the key or does not know positions.",
     .flag = verify_flags,
     .count = sizeof verify_flags / sizeof verify_flags[0],
     .operand = "DIR",

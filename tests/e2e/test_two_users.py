@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two users and the packaged service on one directory: what one user does there neither ends, hides, delays nor
 forges a session of the other one. Needs root, to be several users."""
+import contextlib
 import json
 import os
 import shlex
@@ -110,21 +111,15 @@ input()
 """
 
 
-class _ManyLocks:
-    """Another user holds locks on these paths while this is open, and so many that the kernel lists before them. They
-    take half a second, and so does each reading of the list."""
-
-    def __init__(self, *paths, count=17000):
-        self.alone = lib.alone_with_the_kernels_locks()
-        self.alone.__enter__()
-        self.process = _as(OTHER, ["python3", "-c", MANY_LOCKS, str(count), *map(str, paths)])
-
-    def __enter__(self):
-        check(self.process.stdout.readline(), "the locks are taken")
-
-    def __exit__(self, *_):
-        self.process.communicate()
-        self.alone.__exit__(None, None, None)
+@contextlib.contextmanager
+def _many_locks(*paths, count=17000):
+    """Another user holds locks on these paths meanwhile, and so many that the kernel lists before them. They take half
+    a second, and so does each reading of the list."""
+    with lib.alone_with_the_kernels_locks():
+        process = _as(OTHER, ["python3", "-c", MANY_LOCKS, str(count), *map(str, paths)])
+        check(process.stdout.readline(), "the locks are taken")
+        yield
+        process.communicate()
 
 
 def _session_in_group(service):
@@ -450,7 +445,7 @@ def very_many_locks_of_another_user_keep_no_upload_away(place):
     for writer in writers:
         writer.lines()
         writer.end()
-    with _ManyLocks(service.logs, place.path):
+    with _many_locks(service.logs, place.path):
         for user, writer in zip((VICTIM, 0), writers):
             done = service.upload(user, "--session-id", writer.id)
             equal(done.returncode, 0, f"{user}: {done.result}")
@@ -469,13 +464,13 @@ def behind_very_many_locks_root_finds_an_uploader(place):
     writer = _Session(service.logs)
     writer.lines()
     writer.end()
-    with _Locked(service.logs, 0), _ManyLocks():
+    with _Locked(service.logs, 0), _many_locks():
         done = service.upload(0, env=fast)
         equal((done.returncode, "only one uploader" in done.result["message"]), (1, True), str(done.result))
     agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
                       env={"XDG_STATE_HOME": str(service.home(OTHER))})
     until(lambda: service.backend.complete(writer.id), "the agent has sent it")
-    with _ManyLocks():
+    with _many_locks():
         done = service.upload(0, env=fast)
     equal(done.returncode, 1, str(done.result))
     check(f"process {agent.pid} of user {OTHER}" in done.result["message"], done.result["message"])
@@ -490,7 +485,7 @@ def very_many_locks_keep_no_service_away_and_hide_no_group(place):
     writer = _session_in_group(service)
     writer.lines()
     writer.end()
-    with _ManyLocks(service.logs, writer.dir.parent, count=5000):
+    with _many_locks(service.logs, writer.dir.parent, count=5000):
         agent = lib.agent(place, service.backend.url, folder=service.logs, user=AGENT, group=AGENT, extra_groups=[],
                           env={"STATE_DIRECTORY": str(service.state)}, umask=0o077)
         until(lambda: service.backend.complete(writer.id), "complete")

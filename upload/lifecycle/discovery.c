@@ -18,6 +18,7 @@
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/group.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
@@ -165,7 +166,7 @@ static void discovery_end(struct root *root, uint64_t now_ms)
 static void discovery_count_name(struct root *root)
 {
     struct group *group = &root->group;
-    if (++group->names % VISIT_NAMES != 0) {
+    if (++group->names % INSPECTION_NAMES != 0) {
         return;
     }
     if (group->reported) {

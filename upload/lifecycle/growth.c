@@ -19,9 +19,6 @@
 #include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
 
-/* Listing so many names counts as an inspection. */
-#define NAMES_AN_INSPECTION 128u
-
 /* Where a channel of the session was sent to; all zero for one that had no file. */
 struct growth_channel {
     const struct root *root;
@@ -291,7 +288,7 @@ static bool growth_is_plain(struct root *root, const struct parked_session *s)
     }
     scan_begin(&scanning, dir);
     bool all = scan_some(&scanning, VISITS_STEP_NAMES + 1);
-    root->inspected += scanning.names / NAMES_AN_INSPECTION;
+    root->inspected += scanning.names / INSPECTION_NAMES;
     close(dir);
     return all && !growth_is_odd(&scanning);
 }

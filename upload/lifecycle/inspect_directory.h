@@ -7,6 +7,9 @@
 #include "upload/source/liveness.h"
 #include "upload/source/scan_session.h"
 
+/** So many names cost as much as a directory that is looked into. */
+#define INSPECTION_NAMES 128u
+
 /** What one inspection of a directory found. */
 struct inspection {
     enum liveness writer;

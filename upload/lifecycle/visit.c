@@ -12,6 +12,7 @@
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/group.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
@@ -141,7 +142,7 @@ static bool visit_session(const struct visit *visit, const char *path, const cha
         return true;
     }
     gpufl_status status = inspect_directory(root, path, NULL, VISITS_STEP_NAMES, &seen);
-    root->inspected += seen.names / VISIT_NAMES;
+    root->inspected += seen.names / INSPECTION_NAMES;
     if (status == GPUFL_BUSY) {
         return visit_found_many(root, path, asked.owner, &seen);
     }

@@ -8,9 +8,6 @@
 
 #include "upload/core/registry.h"
 
-/** So many names cost as much as a directory that is looked into. */
-#define VISIT_NAMES 128u
-
 /** Where a directory was named. */
 struct visit {
     struct root *root;
