@@ -15,8 +15,8 @@ static const struct flag status_flags[] = {
     {.name = "all",
      .type = FLAG_ON,
      .field = offsetof(struct status_arguments, all),
-     .help = "show all sessions of other users, too, and not 100 at most (default for "
-             "root and the owner of DIR)"},
+     .help = "show all sessions of other users, too, and not 100 at most, and count them "
+             "for the exit status (default for root and the owner of DIR)"},
     {.name = "state-dir",
      .type = FLAG_TEXT,
      .value = "DIR",
@@ -32,7 +32,9 @@ static const struct flag_table status_table = {
              "pending. Reads the journal of gpufl-agent or gpufl upload, or what a "
              "service publishes that serves DIR, and changes nothing.",
     .notes = "Exit status: 0 everything is sent; 1 something waits or was rejected, or "
-             "the end of a session is not reported yet; 2 usage error.",
+             "the end of a session is not reported yet; 2 usage error. Sessions of other "
+             "users are shown and do not count, unless with --all, by root or by the "
+             "owner of DIR, or if there is none of this user.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],
     .operand = "DIR",

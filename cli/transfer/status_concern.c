@@ -19,6 +19,12 @@ static bool concern_is_own(int root, const char *path)
     return fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
 }
 
+static bool concern_is_known_own(const struct status_concern *in, const char *path)
+{
+    const struct directory_id *known = journal_read_directory(in->journal, path);
+    return known && known->user == (uint32_t)geteuid() + 1;
+}
+
 /* Its group has an uploader of its own. */
 static bool concern_is_left(const struct status_concern *in, const char *path)
 {
@@ -69,17 +75,21 @@ static bool concern_add_id(struct status_concern *in, const char *path, bool riv
 bool status_concern_open(struct status_concern *in)
 {
     bool root = geteuid() == 0;
+    bool own = false;
     bool ok = true;
     for (size_t i = 0; ok && i < in->journal->sessions; i++) {
         const struct journal_read_session *known = &in->journal->session[i];
+        own = own || concern_is_known_own(in, known->done.path);
         ok = concern_add_id(in, known->done.path, known->is_done);
     }
     for (size_t i = 0; ok && i < in->sessions->count; i++) {
         const struct selected *listed = &in->sessions->session[i];
+        own = own || listed->own_user;
         ok = concern_add_id(in, listed->path, listed->own_user && !root) &&
              lookup_add(&in->paths, hash_text(in->journal->seed, listed->path)) &&
              lookup_add(&in->groups, concern_group_hash(in, listed->path));
     }
+    in->all = in->all || !own;
     return ok;
 }
 
@@ -118,8 +128,22 @@ static bool concern_has_rival(const struct status_concern *in,
 bool status_concerns(const struct status_concern *in, const struct selected *session)
 {
     return session->own_user ||
-           (!concern_is_left(in, session->path) &&
+           ((in->all || concern_is_known_own(in, session->path)) &&
+            !concern_is_left(in, session->path) &&
             !concern_is_replaced(in, session->path) && !concern_has_rival(in, session));
+}
+
+bool status_concerns_known(const struct status_concern *in, const char *path)
+{
+    const struct directory_id *known = journal_read_directory(in->journal, path);
+    struct stat st;
+    if (in->all || concern_is_known_own(in, path)) {
+        return true;
+    }
+    if (fstatat(in->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        return st.st_uid == geteuid();
+    }
+    return !known || !known->user;
 }
 
 /* Those of others were found by their names alone. */
@@ -158,5 +182,5 @@ bool status_concerns_path(const struct status_concern *in, const char *path)
         }
         group = group || inside;
     }
-    return !group || concern_is_own(in->root, path);
+    return group ? concern_is_own(in->root, path) : status_concerns_known(in, path);
 }

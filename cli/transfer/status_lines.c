@@ -98,16 +98,16 @@ static const char *lines_done(const struct status_session *session)
 
 static void lines_session(struct text *out, const struct status_session *session)
 {
+    const char *whose = session->counts ? "" : ", of another user: not counted";
     if (session->away) {
-        text_printf(out, "%s  its directory is not there: a mount may be missing\n",
-                    session->path);
+        text_printf(out, "%s  its directory is not there: a mount may be missing%s\n",
+                    session->path, whose);
         return;
     }
-    text_printf(out, "%s  writer %s%s%s%s%s%s\n", session->path, session->writer,
-                lines_done(session),
-                session->loss ? ", lines were dropped while recording" : "",
-                session->problem ? ", " : "", session->problem ? session->problem : "",
-                session->counts ? "" : ", of another user: not counted");
+    text_printf(
+        out, "%s  writer %s%s%s%s%s%s\n", session->path, session->writer,
+        lines_done(session), session->loss ? ", lines were dropped while recording" : "",
+        session->problem ? ", " : "", session->problem ? session->problem : "", whose);
 }
 
 static void lines_channel(struct text *out, const char *name,

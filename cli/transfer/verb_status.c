@@ -238,10 +238,11 @@ static void show_away_session(struct status *s, const char *path)
 {
     const char *slash = strrchr(path, '/');
     static const struct unread none = {0};
+    struct status_end before = s->end;
     struct status_session session = {.id = slash ? slash + 1 : path,
                                      .path = path,
                                      .writer = "unknown",
-                                     .counts = true,
+                                     .counts = status_concerns_known(&s->concern, path),
                                      .away = true,
                                      .unread = &none};
     s->end.all_sent = false;
@@ -252,6 +253,7 @@ static void show_away_session(struct status *s, const char *path)
         show_channel(s, at->record.channel, &state);
     }
     show_session_end(s, &session, true);
+    s->end = session.counts ? s->end : before;
 }
 
 /* Those that the journal knows as unfinished, and the listing does not name. Of a
@@ -307,19 +309,20 @@ static void show_holder(struct status *s)
 static void show_quarantine(struct status *s)
 {
     struct quarantined range;
-    s->end.quarantined = s->end.quarantined || s->journal.quarantine.count > 0;
-    s->end.all_sent = s->end.all_sent && !s->end.quarantined;
     s->view->quarantine(&s->out);
     for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
+        s->end.quarantined =
+            s->end.quarantined || status_concerns_known(&s->concern, range.path);
         s->view->range(&s->out, &range);
     }
+    s->end.all_sent = s->end.all_sent && !s->end.quarantined;
 }
 
 static int show_status(struct status *s)
 {
     s->end.all_sent = true;
     s->concern = (struct status_concern){
-        .root = s->root, .sessions = &s->sessions, .journal = &s->journal};
+        .root = s->root, .all = s->all, .sessions = &s->sessions, .journal = &s->journal};
     s->out.failed = s->journal.no_memory || !status_concern_open(&s->concern);
     s->view->start(&s->out, &s->source);
     show_holder(s);

@@ -221,6 +221,61 @@ def verify_of_a_user_compares_what_is_that_users(place):
     check("1 of 2 sessions equal\n" in done.stdout, done.stdout)
 
 
+def status_of_a_user_counts_what_is_that_users(place):
+    """Of another user, a session is held, the lines of one wait, one was refused and one is away, by the journal of this
+    user's uploads and as a service tells it."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+
+    def refuse(_, request):
+        return 400 if request.is_batch and b'"poison"' in request.raw() else None
+
+    service = _Service(place)
+    with Sink(refuse, declare=True) as backend:
+        service.backend.url = backend.url
+        own = _Session(service.logs)
+        short, away, refused = (_Session(service.logs, OTHER) for _ in range(3))
+        for writer in (own, short, away, refused):
+            writer.lines()
+        equal(service.upload(VICTIM).returncode, 0, "all is sent")
+        _is_truncated(short)
+        away.dir.rename(place.path / "kept")
+        _is_refused(refused)
+        equal(service.upload(VICTIM, "--all-sessions").returncode, 1, "what others left is said to who sends it")
+        waiting = _Session(service.logs, OTHER)
+        own.end()
+        equal(service.upload(VICTIM, "--session-id", own.id).returncode, 0, "this user's is complete")
+
+        def statuses(*args):
+            return [service.status(user, *args).returncode for user in (VICTIM, OTHER, 0, AGENT)]
+
+        told = service.status(VICTIM)
+        for writer in (short, refused, waiting):
+            check(any(line.startswith(f"{writer.id}  writer") and line.endswith(", of another user: not counted")
+                      for line in told.stdout.splitlines()), told.stdout)
+        check(f"{away.id}  its directory is not there: a mount may be missing, of another user: not counted\n"
+              in told.stdout, told.stdout)
+        counted = [s["session_id"] for s in json.loads(service.status(VICTIM, "--json").stdout)["sessions"]
+                   if not s.get("of_another_user")]
+        equal(counted, [own.id], "what counts")
+        equal(statuses(), [0, 1, 1, 1], told.stdout)
+        equal(statuses("--all"), [1] * 4, "all are asked for")
+        service.start()
+        held = _Session(service.logs, OTHER)
+        held.lines()
+        until(lambda: set(bytes(held.written["device"]).splitlines()) <= set(backend.lines), "it is sent")
+        _is_truncated(held)
+        until(lambda: f"waits: {held.id} device" in service.status(VICTIM).stdout, "the service tells it")
+        until(lambda: statuses() == [0, 1, 1, 1], "who has none sees to all")
+        equal(statuses("--all"), [1] * 4, "all are asked for")
+        more = _Session(service.logs)
+        more.lines()
+        until(lambda: set(bytes(more.written["device"]).splitlines()) <= set(backend.lines), "it is sent")
+        until(lambda: service.status(VICTIM).returncode == 0, "the service tells it")
+        _is_truncated(more)
+        until(lambda: service.status(VICTIM).returncode == 1, "what is this user's own counts")
+
+
 def status_of_a_user_tells_what_the_service_has_sent(place):
     """That user can read neither its journal nor its state directory: only what it publishes."""
     if not ROOT:
