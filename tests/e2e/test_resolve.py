@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl resolve gives up what is gone, and nothing else: what can be read is sent, once, and the session completes."""
+import concurrent.futures
 import gzip
 import json
 import os
@@ -8,6 +9,7 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 
 import lib
 from held_cases import lines_of, write
@@ -127,6 +129,38 @@ def a_running_agent_is_asked(place):
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
     equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if re.search("resolve|answer", f.name)], [], "no request is left")
+
+
+def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
+    """What is wrong with the session as a whole is given up at once; the rest is looked into once the batch of another
+    channel is answered, and there is nothing to give up in it."""
+    writer = Live(place.logs)
+    write(writer)
+    (writer.dir / "rank0.log").write_text("the user's own\n")
+    sent, answers = threading.Event(), threading.Event()
+
+    def answer(_, request):
+        if request.is_batch:
+            sent.set()
+            answers.wait(60 * lib.SLOW)
+
+    with Sink(answer, declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(sent.is_set, "a batch is under way")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(place.run, "gpufl", "resolve", place.logs, writer.id)
+            until(lambda: "session.given_up" in agent.log.read_text(), "it is given up")
+            answers.set()
+            done = asked.result()
+        equal((done.returncode, done.stderr), (0, ""), done.stdout)
+        check("given up: 1 file (files that may hold records are not read)" in done.stdout, done.stdout)
+        check(f"; its files stay in {writer.dir}; " in done.stdout, done.stdout)
+        check("resolve.failed" not in agent.log.read_text(), agent.log.read_text())
+        writer.end()
+        until(lambda: _completes(sink) == 1, "complete")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+    equal(lines_of(writer), _stored(sink), "all of it is sent")
 
 
 def requests_of_another_user_are_not_believed(place):

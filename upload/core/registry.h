@@ -132,8 +132,9 @@ struct root {
     bool journal_inside;  /**< it lies below the root */
     struct timespec requests_changed; /**< the state directory's mtime, when last asked */
     bool requests_busy;               /**< it is looked at again */
-    struct timespec changed;          /**< the root's mtime, when last asked */
-    unsigned same_changes;            /**< how many times in a row it was the same */
+    struct resolve_unfinished *unfinished; /**< see resolve/resolve_request.c */
+    struct timespec changed;               /**< the root's mtime, when last asked */
+    unsigned same_changes;                 /**< how many times in a row it was the same */
     bool only_sessions; /**< the last listing found nothing but sessions, all known by now
                          */
     bool list_soon;     /**< something came or went */

@@ -374,6 +374,7 @@ void root_close(struct root *root)
     ranges_clear(root);
     range_list_close(&root->quarantine);
     stream_numbers_close(root);
+    free(root->unfinished);
     free(root->passed);
     free(root->given);
     free(root->path);

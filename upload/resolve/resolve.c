@@ -339,8 +339,10 @@ void resolve_session(struct root *root, const char *path, const char *channel,
                      struct resolve_result *out)
 {
     struct session *session = resolve_find_session(root, path);
-    *out = (struct resolve_result){0};
     if (!session || session->state == SESSION_DONE) {
+        if (out->given_up) { /* in an earlier turn */
+            resolve_text_end(root, path, NULL, out);
+        }
         snprintf(out->why, sizeof out->why, "nothing to resolve: it is complete");
         return;
     }
@@ -380,20 +382,17 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     }
     journal_want(root->journal);
     session_mark(session);
-    if (out->given_up) {
-        resolve_text_end(session, out);
+    if (out->given_up && !out->busy) {
+        resolve_text_end(root, session->path, session, out);
     } else if (!out->why[0]) {
-        snprintf(out->why, sizeof out->why, "%s",
-                 out->busy ? "a request is under way (try again)"
-                 : any     ? "nothing to resolve: nothing of it can be given up (gpufl "
-                             "status shows what it waits for)"
-                           : "it has no such channel");
+        resolve_text_nothing(any, out);
     }
 }
 
 void resolve_in_first_root(struct engine *engine, const char *path, const char *channel,
                            struct resolve_result *out)
 {
+    *out = (struct resolve_result){0};
     engine->gz.step_bytes = 0; /* nobody else waits */
     resolve_session(engine->root[0], path, channel, out);
     engine->gz.step_bytes = GZ_CACHE_STEP_BYTES;

@@ -7,7 +7,9 @@
 #include "upload/resolve/resolve_find.h"
 
 /** Inspects the session \p path of \p root and gives up what keeps \p channel (NULL = all
- * of it) from going on. It is in the journal when this returns. */
+ * of it) from going on. It is in the journal when this returns. \p out is
+ * all zeros at first. While out->busy, a part of it is left: call it again with what
+ * \p out tells of the part that is done, busy and why cleared. */
 void resolve_session(struct root *root, const char *path, const char *channel,
                      struct resolve_result *out);
 

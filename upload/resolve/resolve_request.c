@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -26,6 +27,12 @@
 /* It begins with whether something was given up. */
 #define ANSWER_DONE    '+'
 #define ANSWER_REFUSED '-'
+
+/* A request of which a part is done, and the rest waits for another turn. */
+struct resolve_unfinished {
+    char name[RESOLVE_REQUEST_NAME];
+    struct resolve_result result;
+};
 
 const char *resolve_split(char *text, const char **path)
 {
@@ -73,19 +80,48 @@ static void resolve_answer(struct root *root, const char *name,
                         false);
 }
 
+/* So that its answer tells all that was given up for it. Without memory it tells what the
+ * last turn did, as after a restart. */
+static void resolve_put_aside(struct root *root, const char *name,
+                              const struct resolve_result *result)
+{
+    if (!root->unfinished && result->given_up) {
+        root->unfinished = malloc(sizeof *root->unfinished);
+    }
+    if (root->unfinished) {
+        snprintf(root->unfinished->name, sizeof root->unfinished->name, "%s", name);
+        root->unfinished->result = *result;
+        root->unfinished->result.busy = 0;
+        root->unfinished->result.why[0] = '\0';
+    }
+}
+
+static void resolve_forget_unfinished(struct root *root)
+{
+    free(root->unfinished);
+    root->unfinished = NULL;
+}
+
 static void resolve_as_asked(struct root *root, const char *name, char *text)
 {
-    struct resolve_result result = {.why = "it names no session"};
+    struct resolve_result result = {0};
     const char *path;
     text[strcspn(text, "\n")] = '\0';
     const char *channel = resolve_split(text, &path);
+    if (root->unfinished) {
+        result = root->unfinished->result;
+    }
     if (path) {
         resolve_session(root, path, channel, &result);
+    } else {
+        snprintf(result.why, sizeof result.why, "it names no session");
     }
     if (result.busy) {
         root->requests_busy = true; /* at the next listing */
+        resolve_put_aside(root, name, &result);
         return;
     }
+    resolve_forget_unfinished(root);
     resolve_answer(root, name, &result);
     root->engine->config.sys->unlinkat(root->state_fd, name, 0);
 }
@@ -142,7 +178,11 @@ static bool resolve_is_named(const struct root *root, const char *name, const ch
 static void resolve_take_named(struct root *root, const char *name)
 {
     if (resolve_is_named(root, name, REQUEST_INFIX)) {
-        resolve_take_one(root, name);
+        if (!root->unfinished || strcmp(name, root->unfinished->name) == 0) {
+            resolve_take_one(root, name);
+        } else {
+            root->requests_busy = true; /* one after the other */
+        }
     } else if (resolve_is_named(root, name, ANSWER_INFIX)) {
         resolve_drop_old_answer(root, name);
     }
@@ -154,6 +194,10 @@ void resolve_take_requests(struct root *root)
     if (!resolve_may_be_asked(root) || listing_open(&listing, root->engine->config.sys,
                                                     root->state_fd, ".") != GPUFL_OK) {
         return;
+    }
+    if (root->unfinished && faccessat(root->state_fd, root->unfinished->name, F_OK,
+                                      AT_SYMLINK_NOFOLLOW) < 0) {
+        resolve_forget_unfinished(root); /* somebody has taken it back */
     }
     for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
         char name[RESOLVE_REQUEST_NAME];

@@ -87,18 +87,28 @@ static bool text_is_left(const struct stream *st)
                                                   stream_seen_bytes(st) > st->offset)));
 }
 
-void resolve_text_end(const struct session *session, struct resolve_result *out)
+void resolve_text_nothing(bool any, struct resolve_result *out)
 {
-    const struct engine *engine = session->root->engine;
-    bool may_be = session->layout == SESSION_SHIFTING; /* its files have no fixed place */
+    snprintf(out->why, sizeof out->why, "%s",
+             out->busy ? "a request is under way (try again)"
+             : any ? "nothing to resolve: nothing of it can be given up (gpufl status "
+                     "shows what it waits for)"
+                   : "it has no such channel");
+}
+
+void resolve_text_end(const struct root *root, const char *path,
+                      const struct session *session, struct resolve_result *out)
+{
+    const struct engine *engine = root->engine;
+    /* Its files have no fixed place. */
+    bool may_be = session && session->layout == SESSION_SHIFTING;
     bool left = false;
-    for (unsigned i = 0; i < session->streams; i++) {
+    for (unsigned i = 0; session && i < session->streams; i++) {
         left = left || text_is_left(session->stream[i]);
     }
     const char *who = engine->config.ack_only ? "gpufl-agent or gpufl upload"
                                               : "the uploader that serves the directory";
-    text_append_to(out, "; its files stay in %.400s/%s; ", session->root->path,
-                   session->path);
+    text_append_to(out, "; its files stay in %.400s/%s; ", root->path, path);
     if (out->compared) {
         text_append_to(out, "%s compares them with what the backend has", who);
     } else if (left || may_be) {

@@ -19,7 +19,12 @@ void resolve_text_copy(const struct resolving *r);
 /** Adds so many files that are not read. */
 void resolve_text_unread(unsigned files, struct resolve_result *out);
 
-/** Adds what follows for \p session. */
-void resolve_text_end(const struct session *session, struct resolve_result *out);
+/** Says why nothing was given up; \p any: it has the channel that was named. */
+void resolve_text_nothing(bool any, struct resolve_result *out);
+
+/** Adds what follows for the session \p path of \p root; \p session: NULL = it is
+ * complete. */
+void resolve_text_end(const struct root *root, const char *path,
+                      const struct session *session, struct resolve_result *out);
 
 #endif
