@@ -58,6 +58,7 @@ static const struct field fields[] = {
     FIELD(simulated_gpus, "GPUFL_SIMULATED_GPUS", KIND_INT),
     FIELD(device_details, "GPUFL_DEVICE_DETAILS", KIND_BOOL),
     FIELD(kernel_details, "GPUFL_KERNEL_DETAILS", KIND_TEXT),
+    FIELD(trace_buffer_kib, "GPUFL_TRACE_BUFFER_KIB", KIND_INT),
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

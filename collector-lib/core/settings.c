@@ -13,6 +13,9 @@
 #include "collector-lib/core/option_fields.h"
 
 #define SAMPLE_RATE_MAX_MS 86400000
+/* 64 of the largest are 1 GiB. */
+#define TRACE_BUFFER_MIN_KIB 64
+#define TRACE_BUFFER_MAX_KIB 16384
 
 bool settings_disabled_by_env(void)
 {
@@ -55,27 +58,34 @@ static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *o
     return true;
 }
 
-static gpufl_status refuse_int(char why[256], const char *field, int value, int max)
+static gpufl_status refuse_int(char why[256], const char *field, int value, int min,
+                               int max)
 {
-    snprintf(why, 256, "%s: invalid value %d (expected 0 to %d)", field, value, max);
+    snprintf(why, 256, "%s: invalid value %d (expected %d to %d)", field, value, min,
+             max);
     return GPUFL_ERR_USAGE;
 }
 
 static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[256])
 {
     if (o->system_sample_rate_ms < 0 || o->system_sample_rate_ms > SAMPLE_RATE_MAX_MS) {
-        return refuse_int(why, "system_sample_rate_ms", o->system_sample_rate_ms,
+        return refuse_int(why, "system_sample_rate_ms", o->system_sample_rate_ms, 0,
                           SAMPLE_RATE_MAX_MS);
     }
     if ((unsigned)o->backend > GPUFL_BACKEND_NONE) {
-        return refuse_int(why, "backend", (int)o->backend, GPUFL_BACKEND_NONE);
+        return refuse_int(why, "backend", (int)o->backend, 0, GPUFL_BACKEND_NONE);
     }
     if ((unsigned)o->profiling_engine >= OPTION_ENGINES) {
-        return refuse_int(why, "profiling_engine", (int)o->profiling_engine,
+        return refuse_int(why, "profiling_engine", (int)o->profiling_engine, 0,
                           OPTION_ENGINES - 1);
     }
     if (o->simulated_gpus < 0 || o->simulated_gpus > 16) {
-        return refuse_int(why, "simulated_gpus", o->simulated_gpus, 16);
+        return refuse_int(why, "simulated_gpus", o->simulated_gpus, 0, 16);
+    }
+    if (o->trace_buffer_kib < TRACE_BUFFER_MIN_KIB ||
+        o->trace_buffer_kib > TRACE_BUFFER_MAX_KIB) {
+        return refuse_int(why, "trace_buffer_kib", o->trace_buffer_kib,
+                          TRACE_BUFFER_MIN_KIB, TRACE_BUFFER_MAX_KIB);
     }
     return GPUFL_OK;
 }
@@ -169,6 +179,7 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->debug = o->enable_debug_output;
     out->simulated_gpus = o->simulated_gpus;
     out->device_details = o->device_details;
+    out->trace_buffer_bytes = (size_t)o->trace_buffer_kib << 10;
     out->details_per_launch = is_per_launch(o->kernel_details);
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
     out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;

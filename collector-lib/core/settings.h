@@ -34,6 +34,7 @@ struct settings {
     bool debug;
     int simulated_gpus;
     bool device_details;
+    size_t trace_buffer_bytes;
     bool details_per_launch;
     uint64_t rotate_bytes;    /* GPUFL_LOG_ROTATE_BYTES */
     uint64_t rotate_after_ms; /* GPUFL_LOG_ROTATE_AFTER_MS, 0 = never */

@@ -137,6 +137,11 @@ struct gpufl_init_options {
                                    tools of the existing client, which join by corr_id;
                                    about 600 bytes each. "" = one for all launches alike.
                                    Other words are ignored. Also GPUFL_KERNEL_DETAILS */
+    int trace_buffer_kib; /**< size of each buffer that CUPTI fills with records of Trace
+                             and higher engines, in KiB: 64 to 16384, default 1024. There
+                             are at most 64 of them. With larger ones CUPTI hands over
+                             less often, and the job holds more memory. Also
+                             GPUFL_TRACE_BUFFER_KIB */
 };
 
 /** Initialiser with all defaults. */
@@ -145,7 +150,7 @@ struct gpufl_init_options {
         sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
             true, true, false, false, 0, 0, false, GPUFL_BACKEND_AUTO,                   \
             GPUFL_ENGINE_MONITOR, "", false, false, true, 100, 4096, "overview", "",     \
-            true, false, 0, false, ""                                                    \
+            true, false, 0, false, "", 1024                                              \
     }
 
 /** Fills \p options with the defaults. */

@@ -57,6 +57,7 @@ inline bool init(const InitOptions &opts)
     c.simulated_gpus = opts.simulated_gpus;
     c.device_details = opts.device_details;
     c.kernel_details = opts.kernel_details.c_str();
+    c.trace_buffer_kib = opts.trace_buffer_kib;
     return gpufl_init(&c) == GPUFL_OK;
 }
 

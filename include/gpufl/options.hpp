@@ -79,6 +79,7 @@ struct InitOptions {
     int simulated_gpus = 0;
     bool device_details = false;
     std::string kernel_details = "";
+    int trace_buffer_kib = 1024;
 };
 
 } /* namespace gpufl */

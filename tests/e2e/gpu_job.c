@@ -30,6 +30,7 @@ static struct {
     __typeof__(fake_ends) *ends;
     __typeof__(fake_context) *context;
     __typeof__(fake_ask) *ask;
+    __typeof__(fake_completed) *completed;
     int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
                   void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
     int (*push)(int kind, uint64_t id);
@@ -61,6 +62,7 @@ static void open_gpu(void)
     find("fake_ends", &gpu.ends);
     find("fake_context", &gpu.context);
     find("fake_ask", &gpu.ask);
+    find("fake_completed", &gpu.completed);
     find("cuptiActivityRegisterCallbacks", &gpu.listen);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
     find("cuptiActivityPopExternalCorrelationId", &gpu.pop);
@@ -438,6 +440,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(part, "flood") == 0) {
         launch("_Z5firstPf", FLOOD_LAUNCHES);
+        gpufl_flush();
+        fprintf(stderr, "completed %u\n", gpu.completed());
     } else if (strcmp(part, "endless") == 0) {
         launch("_Z5firstPf", 2);
         gpu.launch_endless("_Z5firstPf");

@@ -276,6 +276,17 @@ def buffers_are_lent_to_many_threads_and_come_back(place):
     _whole(session)
 
 
+def the_size_of_buffers_can_be_set(place):
+    """S3-14: 64 times as large, CUPTI hands over less often: by how much depends on how many were not full yet when they
+    were asked for. Sizes that make no sense are refused."""
+    often, seldom = (int(re.search(r"completed (\d+)", _run(place, "flood", GPUFL_TRACE_BUFFER_KIB=kib)[1])[1])
+                     for kib in ("64", "4096"))
+    check(often > 4 * seldom, f"{often} of 64 KiB, {seldom} of 4 MiB")
+    for kib in ("63", "16385", "0", "-1"):
+        (), said, _ = _run(place, "flood", expected=3, GPUFL_TRACE_BUFFER_KIB=kib)
+        check(f"trace_buffer_kib: invalid value {kib} (expected 64 to 16384)" in said, said)
+
+
 def all_kernels_are_recorded_whatever_their_rate(place):
     """S2-30."""
     (session,), _, _ = _run(place, "counted", **_options(place, kernel_sample_rate_ms=1000))

@@ -66,7 +66,9 @@ static void the_padding_of_an_earlier_struct_stays_free(void **state)
     if (sizeof(void *) == 8) {
         assert_int_equal(END_OF(device_details), 129);
         assert_int_equal(offsetof(struct gpufl_init_options, kernel_details), 136);
-        assert_int_equal(sizeof(struct gpufl_init_options), 144);
+        assert_int_equal(offsetof(struct gpufl_init_options, trace_buffer_kib), 144);
+        assert_int_equal(END_OF(trace_buffer_kib), 148);
+        assert_int_equal(sizeof(struct gpufl_init_options), 152);
     }
 }
 
