@@ -141,7 +141,7 @@ static uint64_t backlog_sent_at(const struct rig *rig, const char *session, unsi
     return UINT64_MAX;
 }
 
-/* Ten answers come a second. What was made before the line must not go first. */
+/* S2-11. Ten answers come a second. What was made before the line must not go first. */
 static void a_live_line_waits_for_few_answers(void **state)
 {
     (void)state;
