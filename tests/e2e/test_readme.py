@@ -81,6 +81,10 @@ def the_coverage_page_and_the_tests_agree(place):
         for name, text in re.findall(r'^def (\w+)\(place\):\n(?:    """(.*?)""")?', path.read_text(),
                                      re.M | re.S):
             tests[name] = _ids(text)
+    for path in (lib.ROOT / "tests/unit").glob("test_*.c"):
+        for text, name in re.findall(r"^/\* ((?:(?!\*/).)*) \*/\nstatic void (\w+)\(void \*\*state\)", path.read_text(),
+                                     re.M | re.S):
+            tests[name] = _ids(text)
     core = re.findall(r"^\| ((?:S2|D)-\d{2,3}) \|.*\| ([^|]+) \|$", page, re.M)
     equal((len(core), len(dict(core))), (60, 60), "core rows")
     for ident, names in core:
