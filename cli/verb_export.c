@@ -21,6 +21,7 @@
 #include "cli/version_line.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
+#include "schema/protocol.h"
 #include "schema/records.h"
 
 #define ACTIVE UINT32_MAX /* its number: behind all others */
@@ -147,25 +148,44 @@ static int print_line(struct exporting *e, const char *line, size_t len)
                : EXIT_BAD_USE; /* main says so */
 }
 
+/* A line that no backend takes is left out: its writer is not ours, and no end of it may
+ * come. */
+static int each_line_of(struct exporting *e, FILE *file, export_line *visit)
+{
+    char *line = malloc(PROTOCOL_MAX_LINE_BYTES + 1);
+    int rc = line ? EXIT_ALL_DONE : export_fail(e->path, "", "out of memory");
+    size_t len = 0;
+    for (int c; rc == EXIT_ALL_DONE && (c = getc_unlocked(file)) != EOF;) {
+        if (c != '\n' && len < PROTOCOL_MAX_LINE_BYTES) {
+            line[len++] = (char)c;
+        } else if (c != '\n') {
+            len = PROTOCOL_MAX_LINE_BYTES + 1;
+        } else {
+            if (len <= PROTOCOL_MAX_LINE_BYTES) {
+                line[len] = '\0';
+                rc = visit(e, line, len);
+            } else if (visit == print_line) {
+                export_lacks(e, "a line longer than 8 MiB is left out");
+            }
+            len = 0;
+        }
+    }
+    if (rc == EXIT_ALL_DONE && len && visit == print_line) {
+        export_lacks(e, "the last line of a file is cut off, and left out");
+    }
+    free(line);
+    return rc;
+}
+
 static int each_line(struct exporting *e, const char *name, export_line *visit)
 {
     int fd = file_open(&sys_real, e->dir, name);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
-    int rc = file ? EXIT_ALL_DONE : export_fail(e->path, name, strerror(errno));
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t len;
-    while (rc == EXIT_ALL_DONE && (len = getline(&line, &cap, file)) > 0) {
-        if (line[len - 1] == '\n') {
-            rc = visit(e, line, (size_t)len - 1);
-        } else if (visit == print_line) {
-            export_lacks(e, "the last line of a file is cut off, and left out");
-        }
-    }
+    int rc =
+        file ? each_line_of(e, file, visit) : export_fail(e->path, name, strerror(errno));
     if (rc == EXIT_ALL_DONE && ferror(file)) {
         rc = export_fail(e->path, name, strerror(errno));
     }
-    free(line);
     if (file) {
         fclose(file);
     } else if (fd >= 0) {

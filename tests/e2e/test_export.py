@@ -73,6 +73,17 @@ def what_is_missing_of_an_export_is_said(place):
     check(done.returncode == 1 and "kernel_detail that is not there" in done.stderr, done.stderr)
 
 
+def a_line_that_no_backend_takes_is_left_out_and_said(place):
+    (session,), _, _ = _run(place, "counted")
+    before, _ = _export(place, session)
+    with open(session / "system.log", "ab") as active:
+        active.write(b'{"type":"x","of":"' + b"x" * (20 << 20) + b'"}\n{"type":"behind"}\n')
+    done, lines = _export(place, session)
+    equal((done.returncode, "longer than 8 MiB" in done.stderr), (1, True), done.stderr)
+    equal(done.stdout, before.stdout + '{"type":"behind"}\n', "all others")
+    equal(lines[-1], {"type": "behind"}, "also that behind it")
+
+
 def a_directory_that_is_no_session_is_not_exported(place):
     for path in (place.logs, place.path / "none", "/dev/null"):
         done, _ = _export(place, path)
