@@ -268,6 +268,7 @@ static int verify_open(struct verifying *run)
 int verb_verify(const struct verify_arguments *a)
 {
     struct verifying run = {.arguments = a, .verify = {.sys = &sys_real, .root = -1}};
+    run.verify.gz.no_excess = true;
     run.verify.buf = malloc(VERIFY_BUFFER_BYTES);
     int rc =
         run.verify.buf ? verify_open(&run) : verify_fail_backend(&run, GPUFL_ERR_NOMEM);

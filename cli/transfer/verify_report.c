@@ -12,7 +12,7 @@ static const char *const verify_words[VERIFY_RESULTS] = {
     [VERIFY_AHEAD] = "ahead",           [VERIFY_OTHER] = "other",
     [VERIFY_LOSSY] = "lossy",           [VERIFY_NO_FILES] = "no_files",
     [VERIFY_EXPIRED] = "expired",       [VERIFY_BY_WINDOWS] = "without_positions",
-    [VERIFY_UNREADABLE] = "unreadable",
+    [VERIFY_UNREADABLE] = "unreadable", [VERIFY_EXCESSIVE] = "excessive",
 };
 
 static uint64_t report_lines_here(const struct verify_session *session)
@@ -65,6 +65,12 @@ static void report_why(struct text *out, const struct verify_stream *s)
         break;
     case VERIFY_UNREADABLE:
         text_printf(out, "file %" PRIu32 " cannot be read, or changes meanwhile",
+                    s->file);
+        break;
+    case VERIFY_EXCESSIVE:
+        text_printf(out,
+                    "not compared: file %" PRIu32
+                    " is compressed, and holds more than lines do for its size",
                     s->file);
         break;
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl verify, and status: what lies on disk against what the backend has."""
+import gzip
 import json
 import os
 import shutil
@@ -282,6 +283,28 @@ def a_hole_is_compared_without_being_read(place):
     equal((done.returncode, done.result["ranges_quarantined"]), (1, 1), done.stdout)
     equal(backend.export(writer.id, "device"), writer.written["device"], "the lines around it")
     equal(_channel(place, backend, writer, "device")["result"], "lossy", "compared")
+
+
+def a_compressed_file_that_holds_too_much_is_not_compared(place):
+    """10 MiB that hold 10 GiB, before a session that is compared; of both, a file was compressed by another tool."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    bomb, sound = (_session(place, lines=20000) for _ in range(2))
+    equal(lib.upload(place, backend.url, "--session-id", sound.id).returncode, 0, "sent")
+    sealed = sound.dir / "device.1.log"
+    (sound.dir / "device.1.log.gz").write_bytes(gzip.compress(sealed.read_bytes(), 9))
+    sealed.unlink()
+    (bomb.dir / "device.1.log").unlink()
+    member = gzip.compress(b"\n" * (64 << 20), 9)
+    (bomb.dir / "device.1.log.gz").write_bytes(member * 160)
+    for ask in ((), ("--session-id", bomb.id)):
+        done = _verify(place, backend, *ask, rc=1)
+        check("  device: not compared: file 1 is compressed, and holds more than lines do for its size\n" in done.stdout,
+              done.stdout)
+        check(ask or "1 of 2 sessions equal\n" in done.stdout, done.stdout)
+    said = {s["session_id"]: s for s in json.loads(_verify(place, backend, "--json", rc=1).stdout)["sessions"]}
+    equal({c["channel"]: c["result"] for c in said[bomb.id]["channels"]},
+          {"device": "excessive", "scope": "behind", "system": "behind"}, "the others go on")
+    equal((said[sound.id]["equal"], said[bomb.id]["equal"]), (True, False), f"{said}")
 
 
 def status_counts_lines_and_no_half_ones(place):

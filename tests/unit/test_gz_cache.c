@@ -12,6 +12,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/gz_costly.h"
 #include "upload/source/gz_cache.h"
+#include "upload/source/gz_decoder.h"
 #include "upload/source/gz_file.h"
 
 #define CONTENT (3u << 20)
@@ -477,6 +478,69 @@ static void what_is_read_ahead_of_a_place_is_limited(void **state)
     }
 }
 
+/* \return what came out of `<dir>/x.gz`, which is read to its end unless it is excessive.
+ */
+static size_t gz_read_all(const char *dir, struct gz_cache *cache, gpufl_status *status)
+{
+    static char buf[1u << 20];
+    size_t all = 0;
+    size_t len;
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    do {
+        *status = gz_cache_read(cache, fd, all, buf, sizeof buf, &len);
+        all += len;
+    } while (*status == GPUFL_OK && len);
+    gz_cache_close(cache);
+    close(fd);
+    return all;
+}
+
+/* As of an idle host, where only the times of the lines differ. */
+static void lines_that_compress_well_are_not_excessive(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    struct gz_cache cache = {.no_excess = true};
+    struct text lines = {0};
+    gpufl_status status;
+    for (unsigned i = 0; lines.len < 2 * GZ_DECODER_EXCESS_LEAST; i++) {
+        text_printf(
+            &lines,
+            "{\"type\":\"host_metric\",\"ts_ns\":%u,\"cpu_percent\":0.0,"
+            "\"memory_used_bytes\":1073741824,\"memory_total_bytes\":8589934592}\n",
+            1000000000 + i * 5000000);
+    }
+    assert_false(lines.failed);
+    gz_add_member(dir, lines.data, lines.len);
+    assert_int_equal(gz_read_all(dir, &cache, &status), lines.len);
+    assert_int_equal(status, GPUFL_OK);
+    text_fini(&lines);
+    dirs_remove(dir);
+}
+
+/* All of it is read where nothing is to be spared. */
+static void a_file_that_holds_a_thousand_times_its_size_is_excessive(void **state)
+{
+    (void)state;
+    const size_t size = 32u << 20;
+    char *dir = dirs_make();
+    char *zeros = calloc(1, size);
+    struct gz_cache spares = {.no_excess = true};
+    struct gz_cache cache = {0};
+    gpufl_status status;
+    assert_non_null(zeros);
+    gz_add_member(dir, zeros, size);
+    assert_in_range(gz_read_all(dir, &spares, &status), 1, 2 * GZ_DECODER_EXCESS_LEAST);
+    assert_int_equal(status, GPUFL_ERR_FORMAT);
+    assert_true(spares.excessive);
+    assert_true(spares.work < 2 * GZ_DECODER_EXCESS_LEAST);
+    assert_int_equal(gz_read_all(dir, &cache, &status), size);
+    assert_int_equal(status, GPUFL_OK);
+    assert_false(cache.excessive);
+    free(zeros);
+    dirs_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +558,8 @@ int main(void)
         cmocka_unit_test(what_takes_long_to_decode_is_read_in_parts),
         cmocka_unit_test(the_way_through_what_takes_long_to_decode_takes_more_turns),
         cmocka_unit_test(what_is_read_ahead_of_a_place_is_limited),
+        cmocka_unit_test(lines_that_compress_well_are_not_excessive),
+        cmocka_unit_test(a_file_that_holds_a_thousand_times_its_size_is_excessive),
         cmocka_unit_test(a_decoder_that_nobody_came_back_for_is_taken_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

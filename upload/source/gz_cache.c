@@ -41,6 +41,11 @@ static gpufl_status gz_decode(struct gz_cache *cache, struct gz_decoder *d,
     gz_charge(cache, piece->work);
     cache->cut = piece->cut;
     cache->failed = piece->failed;
+    cache->excessive = cache->no_excess && gz_decoder_is_excessive(d);
+    if (cache->excessive) {
+        piece->len = 0;
+        return GPUFL_ERR_FORMAT;
+    }
     return status;
 }
 
@@ -241,7 +246,7 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
 {
     int at = gz_slot_of(cache, fd);
     *len = 0;
-    cache->plain = cache->cut = cache->part = false;
+    cache->plain = cache->cut = cache->part = cache->excessive = false;
     cache->failed = at < 0;
     if (at < 0) {
         return GPUFL_ERR_IO;

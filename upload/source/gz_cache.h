@@ -59,6 +59,8 @@ struct gz_cache {
     bool cut;       /**< … ends within a member */
     bool failed;    /**< … could not be read, which may pass */
     bool part;      /**< … goes on behind what one read decodes */
+    bool no_excess; /**< a file that gz_decoder_is_excessive() is read no further … */
+    bool excessive; /**< … as the one that was read last */
 };
 
 /** Begins a turn, in which at most step_bytes are decoded to reach places. */
@@ -87,7 +89,8 @@ void gz_cache_hold_place(struct gz_cache *cache, bool holds);
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
  * with *len (0 at or beyond the end; with cache->part, less than there is, but some),
  * GPUFL_ERR_FORMAT when the file is broken, cut off
- * or holds next to nothing for its size (*len is what there is before), GPUFL_ERR_IO when
+ * or holds next to nothing for its size (*len is what there is before), or is excessive,
+ * see no_excess; GPUFL_ERR_IO when
  * it could not be read, which may pass; GPUFL_BUSY, and the cache is busy, when the place
  * was not reached in this turn, or it has read enough: the next one goes on.
  */

@@ -106,6 +106,12 @@ uint64_t gz_decoder_way(const struct gz_decoder *d)
     return d->point[d->now].work;
 }
 
+bool gz_decoder_is_excessive(const struct gz_decoder *d)
+{
+    const struct gz_point *p = &d->point[d->now];
+    return p->work > GZ_DECODER_EXCESS_LEAST + GZ_DECODER_EXCESS_FOR_EACH_IN * p->in;
+}
+
 static bool gz_member_begins(struct gz_decoder *d, const struct gz_point *p)
 {
     return p->z.avail_in >= 2 ? gz_is_magic(p->z.next_in)

@@ -16,6 +16,12 @@
 #define GZ_DECODER_IDLE_MAX      (1u << 20)
 #define GZ_DECODER_FOR_EACH_BYTE 128u
 
+/** What is read to its end at once, as a comparison does, could hold a thousand times its
+ * size: a file is excessive that has cost more than these two come to. Compressed lines
+ * hold up to 30 times their size, each has a time of its own. */
+#define GZ_DECODER_EXCESS_LEAST       (4u << 20)
+#define GZ_DECODER_EXCESS_FOR_EACH_IN 128u
+
 struct gz_decoder;
 
 /** What one call has decoded. */
@@ -48,6 +54,9 @@ uint64_t gz_decoder_at(const struct gz_decoder *decoder);
 
 /** \return what decoding it up to there has cost, since it was at its begin. */
 uint64_t gz_decoder_way(const struct gz_decoder *decoder);
+
+/** \return whether it has cost more than the bytes that were read of it account for. */
+bool gz_decoder_is_excessive(const struct gz_decoder *decoder);
 
 /** Goes back to a place before \p offset that is known, if need be. \return false without
  * memory. */

@@ -250,6 +250,7 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     }
     gz_cache_close(&once);
     out->part = cache->part;
+    out->excessive = cache->excessive;
     out->at_end = !newline && !out->part && out->len < cap;
     out->size = w->offset + out->len;
     return status;

@@ -22,9 +22,10 @@ struct tail_chunk {
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
     struct record_mark mark; /**< before where->mark_at, if that is known now */
-    bool part;   /**< it is compressed, and what it holds takes long to decode: what comes
-                    after is there, though less was read than there is room for */
-    bool packed; /**< the file is compressed; live: the active one, by another tool */
+    bool part; /**< it is compressed, and what it holds takes long to decode: what comes
+                  after is there, though less was read than there is room for */
+    bool excessive; /**< with GPUFL_ERR_FORMAT: see gz_cache.no_excess */
+    bool packed;    /**< the file is compressed; live: the active one, by another tool */
     int64_t unchanged_since; /**< at offset 0, see struct sys */
     bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now … */
     bool shorter;   /**< … or it is sound, and ends before the position */

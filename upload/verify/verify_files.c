@@ -203,7 +203,7 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
         return run_at_end(r, status);
     }
     if (read != GPUFL_OK) {
-        return run_differs(r, VERIFY_UNREADABLE);
+        return run_differs(r, chunk.excessive ? VERIFY_EXCESSIVE : VERIFY_UNREADABLE);
     }
     bool whole =
         chunk.hole ? run_take(r, NULL, chunk.hole) : run_take(r, r->v->buf, chunk.len);

@@ -21,6 +21,8 @@ enum verify_result {
     VERIFY_EXPIRED,    /**< the backend has deleted its lines */
     VERIFY_BY_WINDOWS, /**< the lines were sent without positions: nothing to compare */
     VERIFY_UNREADABLE, /**< a file cannot be read, or changed meanwhile */
+    VERIFY_EXCESSIVE,  /**< a compressed file holds more than files of lines do for their
+                            size: it was not read to its end */
     VERIFY_RESULTS,
 };
 
@@ -28,8 +30,8 @@ struct verify_stream {
     char channel[LAYOUT_CHANNEL_MAX + 1];
     enum session_layout layout;
     enum verify_result result;
-    uint32_t first_file;      /**< the first file that is here, 0 = none */
-    uint32_t file;            /**< AHEAD, OTHER, UNREADABLE: where that was found */
+    uint32_t first_file; /**< the first file that is here, 0 = none */
+    uint32_t file;       /**< AHEAD, OTHER, UNREADABLE, EXCESSIVE: where that was found */
     struct stream_place here; /**< where the files end; `lines`: of the files here; `crc`:
                                    of their bytes */
     struct reply_end backend; /**< where the backend's lines end */
