@@ -256,9 +256,11 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
     size_t equal = 0;
     bool lacks = false;
     bool expired = false;
+    bool windowed = false;
     assert_null(positions_read_claim(body, len, &claim));
     for (unsigned i = 0; i < p->streams; i++) {
         const struct rig_stream *st = &p->stream[i];
+        windowed |= st->windowed && strcmp(st->session, session) == 0;
         if (strcmp(st->session, session) == 0 && has_rows(st)) {
             const struct claim_channel *own = claimed(&claim, st->channel);
             rows++;
@@ -267,7 +269,8 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
             lacks |= st->end.losses || st->end.skips || (own && own->lost_after);
         }
     }
-    bool same = equal == rows && equal == claim.channels;
+    bool same = equal == rows && equal == claim.channels &&
+                (windowed || !claim.without_positions);
     free((void *)(uintptr_t)claim.channel);
     if (expired) {
         text_printf(answer, "{\"error\":\"expired\"}");

@@ -24,8 +24,8 @@
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
-/* Where the backend has said so often that there is no such session, it may have deleted
- * it. */
+/* Where the backend has said so often that there is no such session, or that the claim is
+ * wrong, it may have deleted what was sent. */
 #define COMPLETE_UNKNOWN_OFTEN 30u
 #define COMPLETE_REST_MS       3600000u
 
@@ -40,6 +40,14 @@ bool completion_may_go(const struct session *session)
     return session->state == SESSION_COMPLETING && !session->complete_in_flight &&
            !completion_waits_for_disk(session) && !session->root->away &&
            !journal_broken(session->root->journal);
+}
+
+void completion_begin(struct session *session, uint64_t now_ms)
+{
+    session_set_state(session, SESSION_COMPLETING);
+    if (session->complete_at_ms < now_ms) {
+        session->complete_at_ms = now_ms;
+    }
 }
 
 static uint64_t completion_turn(const struct session *session)
@@ -198,7 +206,7 @@ static void completion_failed(struct session *session,
     }
     bool own = owner_failed(session, now_ms) && reply->status >= 500;
     bool fails = !own && completion_origin_fails(session, reply->status);
-    bool unknown = reply->status == 404 || reply->status == 410;
+    bool unknown = reply->status == 404 || reply->status == 409 || reply->status == 410;
     bool rests = unknown && session->complete_failures > COMPLETE_UNKNOWN_OFTEN;
     session->complete_at_ms =
         now_ms + (rests ? COMPLETE_REST_MS / 2 : 0) +
@@ -269,6 +277,7 @@ static void completion_accepted(struct session *session,
 {
     struct engine *engine = session->root->engine;
     owner_ok(session);
+    session->complete_failures = 0;
     session->outcome = (uint8_t)completion_outcome(session, reply);
     completion_note_epoch(session);
     if (completion_done(session) && session->outcome == SESSION_LACKS) {

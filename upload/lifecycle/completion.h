@@ -12,6 +12,10 @@ bool completion_waits_for_disk(const struct session *session);
 /** \return true if session-complete may be sent from complete_at_ms on. */
 bool completion_may_go(const struct session *session);
 
+/** All of it is sent, and its writer is gone: that is to be told, if the backend has not
+ * contradicted it just now. */
+void completion_begin(struct session *session, uint64_t now_ms);
+
 /** Sends one session-complete that is due, unless one is under way. Batches of others may
  * want every request: this one comes before them, except while the origin fails. */
 void completion_first(struct engine *engine, uint64_t now_ms);

@@ -217,8 +217,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     } else if (session_writer_is_gone(session) &&
                !session->root->engine->config.ack_only &&
                session->state == SESSION_OPEN) {
-        session_set_state(session, SESSION_COMPLETING);
-        session->complete_at_ms = now_ms;
+        completion_begin(session, now_ms);
     }
 }
 
