@@ -29,7 +29,7 @@ static void watch_session(void *arg, unsigned root, const char *root_path,
                           const char *session, bool done)
 {
     struct loop *loop = arg;
-    watch_request(loop->watch, root, root_path, session, done);
+    watch_request(loop->watch, root, root_path, session, done ? ASK_UNWATCH : ASK_WATCH);
 }
 
 static void follow_hint(struct engine *engine, const struct watch_hint *hint)

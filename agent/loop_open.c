@@ -64,6 +64,16 @@ static bool not_ignored(void *arg, const char *session_id)
            !path_table_find(&loop->ignored_known, session_id);
 }
 
+/* What is made in it is noticed, as in the root. */
+static void watch_group(void *arg, unsigned root, const char *root_path,
+                        const char *group)
+{
+    struct loop *loop = arg;
+    if (loop->watch) {
+        watch_request(loop->watch, root, root_path, group, ASK_WATCH_GROUP);
+    }
+}
+
 static gpufl_status open_loop_engine(struct loop *loop, char why[512])
 {
     const struct options *o = loop->options;
@@ -74,6 +84,8 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     config.backend = &loop->backend;
     transport_http_identity(&loop->start.transport, &loop->backend);
     config.imported = loop->start.imported;
+    config.group_listed = watch_group;
+    config.group_listed_arg = loop;
     if (o->ignore_preexisting) {
         loop->ignored_known.seed = any_seed();
         config.wanted = not_ignored;

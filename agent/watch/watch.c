@@ -73,11 +73,12 @@ bool watch_incomplete(const struct watch *w)
 }
 
 void watch_request(struct watch *w, unsigned root, const char *root_path,
-                   const char *session, bool done)
+                   const char *session, enum watch_ask ask)
 {
     struct watch_place *p = watch_place_make(root, root_path, session);
     if (p) {
-        p->done = done;
+        p->done = ask == ASK_UNWATCH;
+        p->group = ask == ASK_WATCH_GROUP;
         watch_requests_add(&w->requests, p);
     }
 }
@@ -126,28 +127,13 @@ static void unwatch_renamed(void *arg, struct watch_place *p)
     watch_untold_let_go(&((struct watch *)arg)->untold, p, HINT_UNWATCHED);
 }
 
-/* Each owner may have some: without them, its directories are polled, and no others. */
-static bool may_watch(struct watch *w, struct watch_place *p, const char *path)
-{
-    watch_place_find_owner(p, path);
-    if (!p->session[0]) {
-        return true;
-    }
-    if (!shares_have_room(&w->places.shares, p->owner, 1)) {
-        watch_untold_say(&w->untold, p,
-                         "this user has as many directories watched as one may have: "
-                         "further ones are polled every 10 s");
-        return false;
-    }
-    return watch_rate_has_room(&w->rate, p->owner);
-}
-
-/* What one directory has, as rights to it, concerns no other. */
+/* What one directory has, as rights to it, concerns no other. The next listing asks for a
+ * group again. */
 static void not_watched(struct watch *w, struct watch_place *p, const char *path,
                         int error)
 {
     bool root = p->session[0] == '\0';
-    if (error == ENOENT || error == ENOTDIR) {
+    if (error == ENOENT || error == ENOTDIR || p->group) {
         free(p);
         return;
     }
@@ -171,9 +157,11 @@ static void add_place(struct watch *w, struct watch_place *p, enum watch_told to
     char path[PATH_MAX + LAYOUT_NAME_MAX];
     bool root = p->session[0] == '\0';
     snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
-    if (!may_watch(w, p, path)) {
+    watch_place_find_owner(p, path);
+    if (!root && !(watch_untold_has_room(&w->untold, &w->places, p) &&
+                   watch_rate_has_room(&w->rate, p->owner))) {
         /* One that nobody has asked for is new to the engine. */
-        watch_untold_let_go(&w->untold, p,
+        watch_untold_refuse(&w->untold, p,
                             told == TOLD_WATCHED ? HINT_CHANGED : HINT_NOTHING);
         return;
     }
@@ -219,6 +207,8 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
             watch_place_list_drop(&w->resting, p->root);
         } else if (p->done && *known) {
             unwatch(w, watch_places_remove(&w->places, known));
+        } else if (p->group) {
+            (*known)->group = true;
         }
         free(p);
     }
@@ -238,28 +228,31 @@ static void on_moved(struct watch *w, const struct watch_place *p, const char *b
     (void)watch_places_remove_below(&w->places, p->root, name, unwatch_renamed, w);
 }
 
-/* A directory that appears in a root is watched at once, before the engine asks. */
-static void on_root_event(struct watch *w, const struct watch_place *root,
-                          const struct inotify_event *event)
+static bool names_directory(const struct inotify_event *event)
 {
-    if (event->mask & (IN_MOVE_SELF | IN_DELETE_SELF)) {
-        watch_untold_hint_at(&w->untold, root->root, ""); /* another one, or none */
-        return;
-    }
-    if (!(event->mask & IN_ISDIR) || !event->len || !layout_name_ok(event->name)) {
-        return;
-    }
-    struct watch_place *known = *watch_places_link(&w->places, root->root, event->name);
-    if (known) {
-        hint_of(w, known, HINT_CHANGED, "");
-    } else if (event->mask & (IN_CREATE | IN_MOVED_TO)) {
-        struct watch_place *p =
-            watch_place_make(root->root, root->root_path, event->name);
-        if (p) {
-            add_place(w, p, TOLD_WATCHED);
-        }
+    return (event->mask & IN_ISDIR) && event->len && layout_name_ok(event->name);
+}
+
+/* One that appears in a root is watched at once, before the engine asks, and so is one in
+ * a group: the listing of all that is there may take long. */
+static void on_directory(struct watch *w, struct watch_place *in,
+                         const struct inotify_event *event)
+{
+    char path[WATCH_SESSION_MAX];
+    bool is_new = event->mask & (IN_CREATE | IN_MOVED_TO);
+    const struct watch_place *root = *watch_places_link(&w->places, in->root, "");
+    snprintf(path, sizeof path, "%s%s%s", in->session, in->session[0] ? "/" : "",
+             event->name);
+    struct watch_place *known = *watch_places_link(&w->places, in->root, path);
+    struct watch_place *p = is_new && root && !known
+                                ? watch_place_make(in->root, root->root_path, path)
+                                : NULL;
+    if (p) {
+        add_place(w, p, TOLD_WATCHED);
+    } else if (known || in->session[0]) {
+        hint_of(w, known ? known : in, HINT_CHANGED, "");
     } else {
-        watch_untold_hint_at(&w->untold, root->root, event->name);
+        watch_untold_hint_at(&w->untold, in->root, path);
     }
 }
 
@@ -296,12 +289,14 @@ static void on_event(struct watch *w, const struct inotify_event *event)
         rest(w, p);
     } else if (p->session[0] && (event->mask & IN_MOVE_SELF)) {
         on_moved(w, p, ""); /* which its parent may not have told */
-    } else if (p->session[0] && event->mask == IN_MODIFY) {
-        hint_of(w, p, HINT_GREW, event->len ? event->name : "");
+    } else if (event->mask & (IN_MOVE_SELF | IN_DELETE_SELF) && !p->session[0]) {
+        watch_untold_hint_at(&w->untold, p->root, ""); /* another one, or none */
+    } else if ((p->group || !p->session[0]) && names_directory(event)) {
+        on_directory(w, p, event);
     } else if (p->session[0]) {
-        hint_of(w, p, HINT_CHANGED, "");
-    } else {
-        on_root_event(w, p, event);
+        bool grew = event->mask == IN_MODIFY;
+        hint_of(w, p, grew ? HINT_GREW : HINT_CHANGED,
+                grew && event->len ? event->name : "");
     }
 }
 

@@ -25,11 +25,18 @@ GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsig
                                    void (*wake)(void *arg), void *arg,
                                    struct watch **out);
 
-/** Asks to watch `<root_path>/<session>` (session "" = the root itself), if it is not
- * watched yet; or, with \p done, to stop: for the root itself, with all that is below it.
- * Done on the watcher's thread. */
+/** What is asked for a directory. */
+enum watch_ask {
+    ASK_WATCH,
+    ASK_WATCH_GROUP, /**< … and what is made in it, if half of its owner's share is free
+                      */
+    ASK_UNWATCH,     /**< for a root, with all that is below it */
+};
+
+/** Asks that of `<root_path>/<session>` (session "" = the root itself). What is watched
+ * already stays so. Done on the watcher's thread. */
 void watch_request(struct watch *watch, unsigned root, const char *root_path,
-                   const char *session, bool done);
+                   const char *session, enum watch_ask ask);
 
 /** Takes all hints: \p first is the first of them, valid until the next call.
  *  \return how many there are. */

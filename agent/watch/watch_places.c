@@ -126,6 +126,13 @@ static void unlink_in_group(struct watch_place *p)
     }
 }
 
+bool watch_places_have_room(const struct watch_places *places,
+                            const struct watch_place *p)
+{
+    uint64_t as_much = p->group ? shares_of(&places->shares, p->owner) : 0;
+    return shares_have_room(&places->shares, p->owner, 1 + as_much);
+}
+
 void watch_places_insert(struct watch_places *places, struct watch_place *p)
 {
     struct watch_place **name = watch_places_link(places, p->root, p->session);

@@ -22,8 +22,9 @@ struct watch_place {
     struct watch_place **group_link;
     int wd;
     unsigned root;
-    uint32_t owner;         /**< of the directory */
-    bool done;              /**< a request to stop watching */
+    uint32_t owner; /**< of the directory */
+    bool done;      /**< a request to stop watching */
+    bool group;     /**< sessions are made in it; none was asked for if it is one, too */
     enum watch_what untold; /**< it is not watched any more: what is still to be told */
     struct watch_mark mark;
     const char *root_path; /**< until it is watched, and of a root */
@@ -56,6 +57,11 @@ struct watch_place **watch_places_link(struct watch_places *places, unsigned roo
 
 /** \return the place in the memory that it needs from now on. */
 struct watch_place *watch_place_trim(struct watch_place *place);
+
+/** \return true if its owner may have it watched. Of groups, only so many that as much is
+ * free as the owner has: sessions need some, too. */
+bool watch_places_have_room(const struct watch_places *places,
+                            const struct watch_place *place);
 
 /** Takes over \p place, whose wd is set. */
 void watch_places_insert(struct watch_places *places, struct watch_place *place);

@@ -67,6 +67,28 @@ void watch_untold_say(struct watch_untold *u, const struct watch_place *p,
     }
 }
 
+bool watch_untold_has_room(struct watch_untold *u, const struct watch_places *places,
+                           const struct watch_place *p)
+{
+    if (watch_places_have_room(places, p)) {
+        return true;
+    }
+    watch_untold_say(u, p,
+                     "this user has as many directories watched as one may have: "
+                     "further ones are polled every 10 s");
+    return false;
+}
+
+void watch_untold_refuse(struct watch_untold *u, struct watch_place *p,
+                         enum watch_what what)
+{
+    if (p->group) {
+        free(p);
+    } else {
+        watch_untold_let_go(u, p, what);
+    }
+}
+
 void watch_untold_warn(struct watch_untold *u, const char *path, int error)
 {
     uint64_t now_ms = watch_rate_now_ms();

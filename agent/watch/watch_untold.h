@@ -38,6 +38,15 @@ void watch_untold_hint_at(struct watch_untold *untold, unsigned root,
 void watch_untold_let_go(struct watch_untold *untold, struct watch_place *place,
                          enum watch_what what);
 
+/** \return true if its owner may have \p place watched; else the log is told. */
+bool watch_untold_has_room(struct watch_untold *untold, const struct watch_places *places,
+                           const struct watch_place *place);
+
+/** Takes over \p place, which is not watched, and tells \p what of it, unless it is a
+ * group that was asked for: the next listing asks again. */
+void watch_untold_refuse(struct watch_untold *untold, struct watch_place *place,
+                         enum watch_what what);
+
 /** Tries again what could not be told. */
 void watch_untold_retry(struct watch_untold *untold);
 

@@ -187,6 +187,27 @@ def a_job_waits_for_the_service_though_it_can_read_nothing_of_it(place):
     lib.holds(service.backend, writer)
 
 
+def new_sessions_in_a_group_of_before_wait_for_no_listing(place):
+    """However many directories another user has, in which the next listing would look: there is none for an hour, but
+    for two at the start."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    before = _session_in_group(service)
+    before.lines()
+    plant = "import os, sys\nfor n in range(500): os.mkdir(f'{sys.argv[1]}/g{n}')"
+    equal(_as(OTHER, ["python3", "-c", plant, str(service.logs)]).wait(), 0, "planted")
+    service.start("--rescan-interval=1h")
+    until(lambda: service.has(before), "the root was listed")
+    for number in range(5):
+        late = _Session(before.dir.parent)
+        late.lines()
+        until(lambda late=late: service.has(late), f"{number} is found")
+        late.end()
+        until(lambda late=late: service.backend.complete(late.id), f"{number} is complete")
+        lib.holds(service.backend, late)
+
+
 def verify_of_a_user_compares_what_is_that_users(place):
     """Another user has put a directory beside them that is equal to nothing, and sorts first."""
     if not ROOT:

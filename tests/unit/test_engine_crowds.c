@@ -304,6 +304,67 @@ static void sessions_of_a_large_group_are_found(void **state)
     rig_delete(rig);
 }
 
+static void note_group(void *arg, unsigned root, const char *root_path, const char *group)
+{
+    (void)root, (void)root_path;
+    *(bool *)arg = *(bool *)arg || strcmp(group, "group") == 0;
+}
+
+/* The watcher names it: it waits for no listing of what else lies in the root. */
+static void a_session_that_is_named_in_a_group_is_found_without_a_listing(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct live_session inner;
+    bool told = false;
+    struct rig *rig = rig_new();
+    char group[512];
+    rig->config.flush_interval_ms = 0;
+    rig->config.service = true;
+    rig->config.group_listed = note_group;
+    rig->config.group_listed_arg = &told;
+    live_open(&live, rig->root, RIG_ID);
+    make_group(rig, "group", group);
+    make_names(group, "note-", "");
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    assert_true(told); /* to be watched */
+    live_open(&inner, group, RIG_ID2);
+    live_line(&inner, "device", "x", 0);
+    engine_touch(rig->engine, 0, "group/" RIG_ID2);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, inner.id), 0, NAMES / 2);
+    live_close(&inner);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* A listing that is fair to others finds the rest. */
+static void few_of_many_sessions_that_are_named_in_a_group_are_found_at_once(void **state)
+{
+    (void)state;
+    enum { INNER = 2000 };
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    char group[512];
+    make_group(rig, "group", group);
+    for (int i = 0; i < INNER; i++) {
+        char dir[600];
+        snprintf(dir, sizeof dir, "%s/inner-%d", group, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        dirs_append(dir, "device.log", "{\"type\":\"x\"}\n");
+    }
+    listed = 0;
+    for (int i = 0; i < INNER; i++) {
+        snprintf(group, sizeof group, "group/inner-%d", i);
+        engine_touch(rig->engine, 0, group);
+    }
+    assert_in_range(listed, 1, INNER);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).sessions, 1 + INNER);
+    live_close(&live);
+    rig_delete(rig);
+}
+
 /* A listing that is fair to others finds the rest. */
 static void few_of_many_new_groups_of_an_owner_are_listed_at_once(void **state)
 {
@@ -380,6 +441,9 @@ int main(void)
         cmocka_unit_test(lines_of_a_session_with_many_names_are_sent_without_a_listing),
         cmocka_unit_test(a_session_of_very_many_files_is_complete),
         cmocka_unit_test(sessions_of_a_large_group_are_found),
+        cmocka_unit_test(a_session_that_is_named_in_a_group_is_found_without_a_listing),
+        cmocka_unit_test(
+            few_of_many_sessions_that_are_named_in_a_group_are_found_at_once),
         cmocka_unit_test(few_of_many_new_groups_of_an_owner_are_listed_at_once),
         cmocka_unit_test(a_directory_of_many_names_claims_no_id),
     };

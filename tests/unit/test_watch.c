@@ -20,6 +20,7 @@
 #define HINTS_MAX 1000u
 #define WATCHES   16u
 #define OF_ONE    9u /* of them, if the others have none */
+#define OF_GROUPS 5u /* likewise, if they are groups */
 #define MANY      30u
 #define OTHER     12345u
 #define HANG_S    (HANG_MS / 1000)
@@ -109,7 +110,7 @@ static void is_noticed(struct watched *t, const char *session)
 
 static void ask(struct watched *t, const char *session)
 {
-    watch_request(t->watch, 0, t->root, session, false);
+    watch_request(t->watch, 0, t->root, session, ASK_WATCH);
     await(t, session, HINT_CHANGED);
 }
 
@@ -239,6 +240,55 @@ static void one_owner_has_a_share_of_the_watches(void **state)
     is_noticed(t, name);
 }
 
+static void ask_group(struct watched *t, const char *group)
+{
+    watch_request(t->watch, 0, t->root, group, ASK_WATCH_GROUP);
+}
+
+/* So that nobody has to list what else is in it. */
+static void what_is_made_in_a_group_is_told_by_its_name(void **state)
+{
+    struct watched *t = *state;
+    make(t, "g"); /* watched as one that is new in the root, first */
+    await(t, "g", HINT_CHANGED);
+    ask_group(t, "g");
+    make(t, "h");
+    ask(t, "h"); /* served after that */
+    make(t, "g/s");
+    await(t, "g/s", HINT_CHANGED);
+    is_noticed(t, "g/s");
+    make(t, "g/.s");
+    move(t, "g/.s", "g/r");
+    await(t, "g/r", HINT_CHANGED);
+    is_noticed(t, "g/r");
+    make(t, ".k"); /* a name that is not looked at */
+    move(t, ".k", "g/.k");
+    ask_group(t, "g/.k"); /* not watched before */
+    await(t, "g/.k", HINT_CHANGED);
+}
+
+static void groups_leave_as_many_watches_to_the_sessions_of_their_owner(void **state)
+{
+    struct watched *t = *state;
+    char name[20];
+    unsigned watched = 0;
+    make(t, "g");
+    await(t, "g", HINT_CHANGED);
+    for (unsigned i = 0; i < MANY; i++) { /* not in the root, which tells of them */
+        snprintf(name, sizeof name, "g/n%u", i);
+        make(t, name);
+        ask_group(t, name);
+    }
+    make(t, "g/s");
+    ask(t, "g/s"); /* all of them were asked for before */
+    is_noticed(t, "g/s");
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "g/n%u", i);
+        watched += was(t, name, HINT_CHANGED);
+    }
+    assert_int_equal(1 + watched, OF_GROUPS);
+}
+
 /* Its path names another directory then, or none: that is not for the next listing. */
 static void a_root_that_is_renamed_is_told(void **state)
 {
@@ -341,7 +391,7 @@ static int begin(void **state)
     assert_int_equal(pipe(t->news), 0);
     assert_true(watch_init());
     assert_int_equal(watch_open(&t->log, 0, WATCHES, wake, t, &t->watch), GPUFL_OK);
-    watch_request(t->watch, 0, t->root, "", false);
+    watch_request(t->watch, 0, t->root, "", ASK_WATCH);
     await(t, "", HINT_CHANGED);
     *state = t;
     return 0;
@@ -372,6 +422,10 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(
             sessions_in_a_renamed_group_are_watched_by_their_new_names, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_made_in_a_group_is_told_by_its_name,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(
+            groups_leave_as_many_watches_to_the_sessions_of_their_owner, begin, end),
         cmocka_unit_test_setup_teardown(a_root_that_is_renamed_is_told, begin, end),
         cmocka_unit_test_setup_teardown(
             a_root_in_which_very_much_happens_is_watched_again, begin, end),

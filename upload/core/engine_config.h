@@ -99,6 +99,10 @@ struct engine_config {
     void *wanted_arg;
     bool named; /**< a person named what is wanted, or a job its own: it counts as left
                    behind, whoever keeps it */
+    /** Called with each group that a listing of its root names; may be NULL. */
+    void (*group_listed)(void *arg, unsigned root, const char *root_path,
+                         const char *group);
+    void *group_listed_arg;
     /** Called with the id under which an asynchronous backend keeps a body; may be NULL.
      */
     void (*spooled)(void *arg, const char *spool_id);

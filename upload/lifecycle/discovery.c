@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/kept.h"
@@ -27,6 +28,8 @@
 
 #define NAMES_A_STEP       1024u
 #define INSPECTIONS_A_STEP 32u /* … of so many names: */
+/* Directories in groups of one owner. */
+#define TOUCHED_A_TURN 256u
 
 static void discovery_say_failed(const struct root *root, int error)
 {
@@ -249,6 +252,27 @@ static void discovery_touch_top(struct root *root, const char *name,
     group_resume(root, &aside);
 }
 
+/* What a group holds besides is not listed for it, unless very many of one owner come. */
+static void discovery_touch_below(struct root *root, const char *path, uint64_t now_ms)
+{
+    char group[LAYOUT_NAME_MAX + 1];
+    const char *slash = strchr(path, '/');
+    snprintf(group, sizeof group, "%.*s", (int)(slash - path), path);
+    int above = openat(root->fd, group, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    uint32_t owner = room_account_at(root, path, above);
+    if (above < 0 || shares_of(&root->touched, owner) >= TOUCHED_A_TURN) {
+        root->list_soon = true;
+    } else {
+        struct visit visit = {
+            .root = root, .group = group, .above = above, .now_ms = now_ms};
+        visit_directory(&visit, slash + 1);
+        shares_add(&root->touched, owner, 1);
+    }
+    if (above >= 0) {
+        close(above);
+    }
+}
+
 /* Something happened in a directory, which may be new, or gone. */
 void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
 {
@@ -268,6 +292,8 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     }
     if (top) {
         discovery_touch_top(root, path, present ? session : NULL, now_ms);
+    } else if (!session && !parked_session) {
+        discovery_touch_below(root, path, now_ms);
     } else if (!present) {
         root->list_soon = true;
     }

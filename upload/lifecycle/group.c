@@ -22,6 +22,17 @@ static void group_skip(struct root *root, const char *name)
     kept_directory(root, name);
 }
 
+/* Before it is listed: the watcher tells what comes from then on. One that it has
+ * reported is watched. */
+static void group_tell(const struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    if (config->group_listed && !root->group.reported) {
+        config->group_listed(config->group_listed_arg, root->index, root->path,
+                             root->group.name);
+    }
+}
+
 void group_open(struct root *root, const char *name)
 {
     struct group *group = &root->group;
@@ -36,6 +47,7 @@ void group_open(struct root *root, const char *name)
         group->owner = owners_account(&root->engine->owners, st.st_uid);
         group->names = 0;
         snprintf(group->name, sizeof group->name, "%s", name);
+        group_tell(root);
         return;
     }
     free(group->listing);
