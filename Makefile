@@ -374,7 +374,7 @@ check-packages: ## build the packages twice, lint them, run them in a bare root 
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) $(wildcard agent/options/*.c) \
           agent/listen_request.c agent/log_json.c \
-          collector-lib/core/flat_json.c collector-lib/trace/elf_symbols.c
+          collector-lib/core/flat_json.c collector-lib/trace/elf_symbols.c collector-lib/trace/build_id.c
 FUZZ_CC = clang -g1 -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
 build/fuzz/%.o: %.c
 	@mkdir -p $(@D)

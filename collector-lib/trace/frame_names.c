@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/trace/build_id.h"
 #include "collector-lib/trace/demangle.h"
 #include "collector-lib/trace/elf_symbols.h"
 
@@ -23,7 +24,8 @@ static int by_address(const void *a, const void *b)
 
 struct module {
     uintptr_t base, begin, end;
-    char path[512]; /* "" = the program itself */
+    struct build_id id; /* as it was loaded */
+    char path[512];     /* "" = the program itself */
 };
 
 struct modules {
@@ -41,6 +43,26 @@ static size_t first_behind(const struct modules *m, uintptr_t begin)
         i++;
     }
     return i;
+}
+
+/* What is mapped of its notes. */
+static struct build_id loaded_id(const struct dl_phdr_info *info)
+{
+    struct build_id id = {.len = 0};
+    for (unsigned i = 0; i < info->dlpi_phnum && !id.len; i++) {
+        const ElfW(Phdr) *note = &info->dlpi_phdr[i];
+        for (unsigned j = 0; note->p_type == PT_NOTE && j < info->dlpi_phnum; j++) {
+            const ElfW(Phdr) *part = &info->dlpi_phdr[j];
+            if (part->p_type == PT_LOAD && (part->p_flags & PF_R) &&
+                note->p_vaddr >= part->p_vaddr &&
+                note->p_vaddr + note->p_filesz <= part->p_vaddr + part->p_filesz) {
+                id = build_id_in((const char *)info->dlpi_addr + note->p_vaddr,
+                                 note->p_filesz);
+                break;
+            }
+        }
+    }
+    return id;
 }
 
 /* Runs while the loader's list is locked, so it opens no file. */
@@ -64,6 +86,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
     }
     void *more = array_grown(m->module, m->count, &m->cap, sizeof *m->module);
     if (more) {
+        found.id = loaded_id(info);
         snprintf(found.path, sizeof found.path, "%s",
                  info->dlpi_name ? info->dlpi_name : "");
         m->module = more;
@@ -107,6 +130,25 @@ static char *frame_text(const struct module *m, const struct elf_query *q)
     return name;
 }
 
+/* A file that was replaced since it was loaded tells other names. What it has no symbols
+ * of, a package of debug symbols may tell. */
+static void name_by_files(const struct module *m, struct elf_query *query, size_t count)
+{
+    int fd = open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        struct build_id of_file = build_id_of_file(fd);
+        if (!m->id.len || build_id_same(&m->id, &of_file)) {
+            elf_symbols_name(fd, query, count);
+        }
+        close(fd);
+    }
+    fd = build_id_open_symbols(&m->id);
+    if (fd >= 0) {
+        elf_symbols_name(fd, query, count);
+        close(fd);
+    }
+}
+
 static void name_module(const struct modules *u, const struct module *m)
 {
     size_t first = first_behind(u, m->begin);
@@ -115,21 +157,17 @@ static void name_module(const struct modules *u, const struct module *m)
         count++;
     }
     struct elf_query *query = calloc(count, sizeof *query);
-    int fd = open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; query && i < count;
          i++) { /* the address of the call, not of its return */
         query[i].address = u->frame[first + i]->pc - 1 - m->base;
     }
-    if (query && fd >= 0) {
-        elf_symbols_name(fd, query, count);
+    if (query) {
+        name_by_files(m, query, count);
     }
     for (size_t i = 0; query && i < count; i++) {
         u->frame[first + i]->name = frame_text(m, &query[i]);
         u->frame[first + i]->machine = is_machinery(m, &query[i]);
         free(query[i].name);
-    }
-    if (fd >= 0) {
-        close(fd);
     }
     free(query);
 }

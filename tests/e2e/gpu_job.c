@@ -139,6 +139,27 @@ A_FRAME void called(void)
     STAYS_FRAME;
 }
 
+static void launch_twice(void)
+{
+    launch("_Z5firstPf", 2);
+}
+
+/* By a library at JOB_LIBRARY, whose place that at JOB_UPGRADE, if any, takes meanwhile.
+ */
+static void called_by_a_library(void)
+{
+    const char *path = getenv("JOB_LIBRARY");
+    const char *upgrade = getenv("JOB_UPGRADE");
+    void *library = dlopen(path, RTLD_NOW);
+    void (*call)(void (*)(void)) = NULL;
+    void *at = library ? dlsym(library, "call") : NULL;
+    if (!at || (upgrade && rename(upgrade, path) < 0)) {
+        exit(5);
+    }
+    memcpy(&call, &at, sizeof at);
+    call(launch_twice);
+}
+
 /* Ids of two kinds, one within the other, and one after a long time without. */
 static void pushed(void)
 {
@@ -426,6 +447,8 @@ int main(int argc, char **argv)
         counted();
     } else if (strcmp(part, "called") == 0) {
         called();
+    } else if (strcmp(part, "called by a library") == 0) {
+        called_by_a_library();
     } else if (strcmp(part, "pushed") == 0) {
         pushed();
     } else if (strcmp(part, "waits") == 0) {

@@ -4,6 +4,7 @@ fault of theirs is the job's."""
 import collections
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -189,6 +190,50 @@ def stacks_name_who_launched_and_who_waited(place):
     check(names[str(wait["function_id"])].startswith("train_step|called|main|"), f"{names}")
     equal(symbols, {}, "a stack has no symbol")
     equal(_capabilities(session)[1]["stack_traces"]["status"], "collected", "and it is said")
+
+
+def _library(place, name, function, build_id):
+    """One whose `call` calls back through that function, as linked, and stripped."""
+    source, linked, stripped = (place.path / f"{name}{suffix}" for suffix in (".c", ".so.debug", ".so"))
+    source.write_text("typedef void back(void);\n"
+                      f"static __attribute__((noinline)) void {function}(back *b) {{ b(); __asm__ volatile(\"\"); }}\n"
+                      f"void call(back *b) {{ {function}(b); __asm__ volatile(\"\"); }}\n")
+    subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-fPIC", "-shared", f"-Wl,--build-id=0x{build_id}", "-o", linked, source],
+                   check=True)
+    subprocess.run(["strip", "-o", stripped, linked], check=True)
+    return linked, stripped
+
+
+def functions_of_a_library_are_those_of_the_file_that_was_loaded(place):
+    """By its build id: not those of an upgrade that has its path now, and those of a package of debug symbols."""
+    ids = [os.urandom(20).hex() for _ in range(2)]
+    linked, stripped = _library(place, "libjob", "inner", ids[0])
+    stack_of = lambda **env: next(r["stack_trace"] for r in collector.records(  # noqa: E731
+        _run(place, "called by a library", **_options(place, enable_stack_trace=True), **env)[0][0], "device")
+        if r["type"] == "kernel_detail")
+    work = place.path / "libwork.so"
+    shutil.copy(linked, work)
+    stack = stack_of(JOB_LIBRARY=str(work))
+    check("|inner|call|" in stack, f"by its own symbols: {stack}")
+    upgrade, _ = _library(place, "libnew", "others", ids[1])
+    stack = stack_of(JOB_LIBRARY=str(work), JOB_UPGRADE=str(upgrade))
+    check("others" not in stack and stack.count("|libwork.so+0x") == 2, f"another file has its path: {stack}")
+    shutil.copy(stripped, work)
+    check(re.search(r"\|libwork\.so\+0x[0-9a-f]+\|call\|", stack_of(JOB_LIBRARY=str(work))), "its file has no symbols")
+    if os.geteuid() != 0:
+        lib.skip("needs root: a package of debug symbols")
+    symbols = pathlib.Path(f"/usr/lib/debug/.build-id/{ids[0][:2]}/{ids[0][2:]}.debug")
+    made = [path for path in reversed([symbols, *symbols.parents][:4]) if not path.exists()]
+    symbols.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copy(linked, symbols)
+        check("|inner|call|" in stack_of(JOB_LIBRARY=str(work)), "a package has them")
+        shutil.copy(_library(place, "libnew", "others", ids[1])[0], symbols)
+        check("others" not in stack_of(JOB_LIBRARY=str(work)), "those of another file")
+    finally:
+        symbols.unlink()
+        for path in reversed(made[:-1]):
+            path.rmdir()
 
 
 def without_stacks_there_are_none(place):
