@@ -747,6 +747,48 @@ def lines_that_were_rejected_for_good_are_given_up(place):
         _held_then_resolved(place, sink, writer, lost)
 
 
+def _rejects_poison(sink, request):
+    """It takes each batch, but for the lines that it cannot read, and counts these."""
+    if not request.is_batch or b'"poison"' not in request.raw():
+        return None
+    kept = [line for line in request.raw().splitlines() if b'"poison"' not in line]
+    sink.lines += kept
+    rejected = len(request.raw().splitlines()) - len(kept)
+    return 200, {"accepted": len(kept), "rejected": rejected, "window_acknowledged": True}
+
+
+def lines_that_were_rejected_from_batches_that_were_taken_are_given_up(place):
+    """Each run says so until then, and an agent beside which there is an upload; no file of theirs is deleted."""
+    for layout in (Live, Windows):
+        logs = place.path / layout.__name__
+        logs.mkdir()
+        writer = layout(logs)
+        for _ in range(2):
+            write(writer)
+            writer.line("device", "poison")
+            writer.rotate("device")
+        write(writer)
+        writer.end()
+        lost = {line for line in lines_of(writer) if b'"poison"' in line}
+        with Sink(_rejects_poison, declare=True) as sink:
+            for _ in range(2):
+                done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+                equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            equal(lines_of(writer) - _stored(sink), lost, "nothing else is missing")
+            said = place.run("gpufl", "status", logs)
+            check(said.returncode == 1 and ", 2 lines refused" in said.stdout, said.stdout)
+            agent = lib.agent(place, sink.url, "--delete-acked=acknowledged", "--exit-when-drained", folder=logs)
+            equal((agent.wait(30 * lib.SLOW), "agent.stopped" in agent.log.read_text()), (1, True), agent.log.read_text())
+            agent = lib.agent(place, sink.url, folder=logs)
+            until(lambda d=logs: "served by" in place.run("gpufl", "status", d).stdout, "it serves them")
+            done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+            check(done.returncode == 1 and "2 lines were rejected" in done.stdout, done.stdout)
+            agent.terminate()
+            agent.wait(30 * lib.SLOW)
+            _held_then_resolved(place, sink, writer, lost, logs)
+            equal(len(list(writer.dir.glob("device*log*"))), 3, "they are kept")
+
+
 def front_that_was_gone_is_given_up(place):
     writer = Live(place.logs)
     for _ in range(2):

@@ -166,6 +166,29 @@ static void of_another_backend_nothing_is_told_yet(void **state)
     dirs_remove(root);
 }
 
+/* Of a batch that the backend took but for two lines; no place of the backend's is told.
+ */
+static void append_rejected(struct journal *journal)
+{
+    struct record_settled taken = {
+        .stream = 1, .file = 1, .end = 100, .lines = 7, .rejected_lines = 2};
+    assert_true(record_append_settled(journal, &taken) > 0);
+}
+
+static void lines_that_were_rejected_alone_are_refused(void **state)
+{
+    (void)state;
+    struct journal_read journal;
+    char *root = write_and_read(append_rejected, &journal);
+    const struct record_stream *record = &journal.stream[0].record;
+    assert_int_equal(record->lines, 7);
+    assert_int_equal(record->refused_lines, 2);
+    assert_int_equal(record->offset, 100);
+    assert_int_equal(record->at.at.file, 0);
+    journal_read_fini(&journal);
+    dirs_remove(root);
+}
+
 /* Two complete sessions, one of which grew; two that a person resolved, one of which is
  * forgotten; a stream of which a part was given up. */
 static void append_ends(struct journal *journal)
@@ -315,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_sessions_and_quarantine_are_told),
         cmocka_unit_test(of_another_backend_nothing_is_told_yet),
+        cmocka_unit_test(lines_that_were_rejected_alone_are_refused),
         cmocka_unit_test(what_ended_and_what_was_given_up_is_told),
         cmocka_unit_test(sessions_that_move_and_come_back_are_told_apart),
         cmocka_unit_test(without_a_journal_nothing_is_found),

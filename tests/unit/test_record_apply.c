@@ -26,6 +26,18 @@ static void lines_are_stored_or_refused_as_the_record_says(void **state)
     }
 }
 
+/* A backend may take a batch, and not all of it. */
+static void lines_that_were_rejected_alone_are_refused(void **state)
+{
+    (void)state;
+    uint64_t lines = 1, refused_lines = 2;
+    struct record_settled settled = {
+        .lines = 7, .rejected_lines = 3, .how = SETTLED_UNPROVEN};
+    record_apply_settled(&settled, &lines, &refused_lines);
+    assert_int_equal(lines, 8);
+    assert_int_equal(refused_lines, 5);
+}
+
 static void a_released_range_is_refused_no_longer(void **state)
 {
     (void)state;
@@ -45,6 +57,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_stored_or_refused_as_the_record_says),
+        cmocka_unit_test(lines_that_were_rejected_alone_are_refused),
         cmocka_unit_test(a_released_range_is_refused_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ struct offer {
     uint64_t retry_at_ms;
     uint64_t made_ms;
     uint64_t successes_before; /**< of the origin, when it first failed */
+    uint32_t rejected_lines;   /**< though the backend took the batch */
     bool failed;
     unsigned failures_alone;
     bool maybe_stored; /**< an attempt of this identity may have reached the backend */

@@ -19,8 +19,10 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->offset = settled->end;
     st->mark = settled->mark;
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
-    st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
-    st->delivered = st->delivered && !settled->lines && settled->how < SETTLED_GIVEN_UP;
+    uint64_t lines = (uint64_t)settled->lines + settled->rejected_lines;
+    st->keep =
+        st->keep || settled->how >= SETTLED_REFUSED_FINAL || settled->rejected_lines;
+    st->delivered = st->delivered && !lines && settled->how < SETTLED_GIVEN_UP;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
     st->checked = st->jump_measured = false;
     st->jump_crc = 0;
@@ -39,7 +41,7 @@ void position_apply(struct stream *st, const struct record_settled *settled)
         st->lost = true;
         st->gap = false;
         st->ended_file = settled->how == SETTLED_ENDED ? settled->file : st->ended_file;
-    } else if (st->ended_file == settled->file && settled->lines) {
+    } else if (st->ended_file == settled->file && lines) {
         st->ended_file = 0; /* what is sent of that name is there again, or another one */
     }
 }
@@ -115,6 +117,7 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
                 .head = offer->record.head,
                 .mark = window ? none : offer->record.mark,
                 .at = position_behind(offer),
+                .rejected_lines = offer->rejected_lines,
             });
 }
 

@@ -21,8 +21,8 @@ void position_apply(struct stream *stream, const struct record_settled *settled)
  * same file. \return false if the journal cannot be written now; the position stays. */
 bool position_advance(struct stream *stream, const struct record_settled *settled);
 
-/** Settles the range of \p offer: moves the position to its end. \return as
- * position_advance. */
+/** Settles the range of \p offer: moves the position to its end. Its rejected lines,
+ * which \p lines are without, count as refused. \return as position_advance. */
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
 
 /** Settles \p end, which the backend told and own bytes prove, forward or back; \p own is

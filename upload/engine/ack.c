@@ -14,6 +14,32 @@
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"
 
+/* What it says is not trusted. Of a window, the number of lines is not known here. The
+ * answer to a repeat, as after one that could not be noted, need not tell them. */
+static void ack_note_rejected(struct offer *offer, const struct reply_batch *said)
+{
+    bool window = offer->stream->kind == STREAM_VERBATIM;
+    int64_t most = window ? UINT32_MAX : offer->record.lines;
+    int64_t rejected = said->rejected < most ? said->rejected : most;
+    offer->rejected_lines =
+        rejected > offer->rejected_lines ? (uint32_t)rejected : offer->rejected_lines;
+}
+
+/* They are not sent again, and keep the session from being complete, as those that are
+ * refused alone do. */
+static void ack_say_rejected(const struct offer *offer, int status)
+{
+    const struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    uint32_t lines = offer->rejected_lines;
+    engine->counters.lines_rejected += lines;
+    log_warn(engine->config.log, "upload.rejected",
+             "session=%s channel=%s lines=%u status=%d note=\"the file is kept\"",
+             st->session->id, stream_channel(st), lines, status);
+    trouble_say(&engine->trouble, "the backend rejected %u %s of session %s", lines,
+                plural(lines, "line", "lines"), st->session->id);
+}
+
 static void ack_accept(struct offer *offer, const struct transport_reply *reply,
                        const struct reply_batch *said, uint64_t now_ms)
 {
@@ -21,24 +47,19 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
     struct engine *engine = st->session->root->engine;
     uint64_t raw = offer->record.end - offer->record.begin;
     uint32_t lines = offer->record.lines;
-    if (st->kind == STREAM_VERBATIM && said->accepted >= 0 &&
-        said->accepted <= UINT32_MAX) {
+    bool window = st->kind == STREAM_VERBATIM;
+    if (window && said->accepted >= 0 && said->accepted <= UINT32_MAX) {
         lines = (uint32_t)said->accepted;
     }
-    if (said->rejected > 0) {
-        engine->counters.lines_rejected += (uint64_t)said->rejected;
-        log_warn(engine->config.log, "upload.rejected",
-                 "session=%s channel=%s lines=%lld status=%d", st->session->id,
-                 stream_channel(st), (long long)said->rejected, reply->status);
-        trouble_say(&engine->trouble, "the backend rejected %lld %s of session %s",
-                    (long long)said->rejected,
-                    plural((uint64_t)said->rejected, "line", "lines"), st->session->id);
-    }
-    if (!position_settle(offer, lines,
+    ack_note_rejected(offer, said);
+    if (!position_settle(offer, window ? lines : lines - offer->rejected_lines,
                          said->acknowledged ? SETTLED_ACKED : SETTLED_UNPROVEN)) {
         offer->maybe_stored = true; /* it is */
         offer_keep(offer, now_ms);
         return;
+    }
+    if (offer->rejected_lines) {
+        ack_say_rejected(offer, reply->status);
     }
     log_debug(engine->config.log, "upload.acked",
               "session=%s channel=%s sequence=%u lines=%u bytes=%llu", st->session->id,

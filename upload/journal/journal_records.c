@@ -150,7 +150,7 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
     record_put_mark(b, &f->mark);
-    record_put_end(b, &f->at);
+    record_put_end_then(b, &f->at, f->rejected_lines);
     return record_append(&out, journal, JOURNAL_SETTLED);
 }
 
@@ -165,7 +165,7 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = record_payload_later(&b, 8);
     f->mark = record_get_mark(&b);
-    f->at = record_get_end(&b);
+    f->at = record_get_end_then(&b, &f->rejected_lines);
     return !b.bad && f->how <= SETTLED_ENDED;
 }
 

@@ -120,6 +120,8 @@ struct record_settled {
     uint64_t head;           /**< of file, shifting layout; else 0 */
     struct record_mark mark; /**< before end */
     struct record_end at;    /**< file 0 = the stream does not go by positions */
+    uint32_t rejected_lines; /**< of a batch that the backend took, besides lines; not
+                                  with positions. Earlier versions do not read it */
 };
 
 /** A sealed file, which its writer may still take back and append to. */

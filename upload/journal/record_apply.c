@@ -10,6 +10,7 @@ void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
         *lines = all > *refused_lines ? all - *refused_lines : 0;
     } else if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
         *lines += settled->lines;
+        *refused_lines += settled->rejected_lines;
     } else if (settled->how >= SETTLED_GIVEN_UP) {
         *refused_lines -=
             settled->lines < *refused_lines ? settled->lines : *refused_lines;

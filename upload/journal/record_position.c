@@ -18,19 +18,24 @@ struct record_mark record_get_mark(struct bytes *b)
     return mark;
 }
 
+static void record_put_whole_end(struct bytes *b, const struct record_end *end)
+{
+    bytes_put_uint(b, end->at.file, 4);
+    bytes_put_uint(b, end->at.offset, 8);
+    bytes_put_uint(b, end->at.lines, 8);
+    bytes_put_uint(b, end->at.crc, 4);
+    bytes_put_uint(b, end->file_crc, 4);
+    bytes_put_uint(b, end->losses, 4);
+    bytes_put_uint(b, end->epoch, 8);
+    bytes_put_uint(b, end->top_file, 4);
+    bytes_put_uint(b, end->top_offset, 8);
+    bytes_put_uint(b, end->state, 1);
+}
+
 void record_put_end(struct bytes *b, const struct record_end *end)
 {
     if (end->at.file || end->epoch || end->state) {
-        bytes_put_uint(b, end->at.file, 4);
-        bytes_put_uint(b, end->at.offset, 8);
-        bytes_put_uint(b, end->at.lines, 8);
-        bytes_put_uint(b, end->at.crc, 4);
-        bytes_put_uint(b, end->file_crc, 4);
-        bytes_put_uint(b, end->losses, 4);
-        bytes_put_uint(b, end->epoch, 8);
-        bytes_put_uint(b, end->top_file, 4);
-        bytes_put_uint(b, end->top_offset, 8);
-        bytes_put_uint(b, end->state, 1);
+        record_put_whole_end(b, end);
     }
 }
 
@@ -47,5 +52,22 @@ struct record_end record_get_end(struct bytes *b)
     end.top_file = (uint32_t)record_payload_later(b, 4);
     end.top_offset = record_payload_later(b, 8);
     end.state = (uint8_t)record_payload_later(b, 1);
+    return end;
+}
+
+void record_put_end_then(struct bytes *b, const struct record_end *end, uint32_t then)
+{
+    if (then) {
+        record_put_whole_end(b, end);
+        bytes_put_uint(b, then, 4);
+    } else {
+        record_put_end(b, end);
+    }
+}
+
+struct record_end record_get_end_then(struct bytes *b, uint32_t *then)
+{
+    struct record_end end = record_get_end(b);
+    *then = (uint32_t)record_payload_later(b, 4);
     return end;
 }

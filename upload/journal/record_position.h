@@ -47,4 +47,8 @@ struct record_mark record_get_mark(struct bytes *b);
 void record_put_end(struct bytes *b, const struct record_end *end);
 struct record_end record_get_end(struct bytes *b);
 
+/** Likewise, with a number that follows the end, also if there is none. */
+void record_put_end_then(struct bytes *b, const struct record_end *end, uint32_t then);
+struct record_end record_get_end_then(struct bytes *b, uint32_t *then);
+
 #endif
