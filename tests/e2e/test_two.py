@@ -4,6 +4,7 @@ import collections
 import concurrent.futures
 import fcntl
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -255,6 +256,42 @@ def what_was_sent_with_another_key_is_sent_with_this_one(place):
                              env={"GPUFL_API_KEY": key})
             equal((done.returncode, len(s.lines)), (0, len(_written(writer).keys()) * min(turn + 1, 2)), f"{turn} {sends}: {done.stdout}")
         equal((place.logs / ".gpufl-agent/key").stat().st_mode & 0o777, 0o600, "the mode of its file")
+
+
+def a_state_that_changes_to_the_backend_of_another_one_goes_on_where_that_has_stopped(place):
+    """By another URL, or another key of the same one, to a backend that takes windows, or not even these; what was not
+    sent there is sent, and a key that was only tried changes nothing."""
+    for declare, changes_url in ((True, True), (False, True), (True, False)):
+        logs = place.path / f"logs-{declare}-{changes_url}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        writer.line("device", times=5)
+        with sink.Sink(declare=declare) as first, sink.Sink(declare=declare) as second:
+            second = second if changes_url else first
+
+            def upload(state, to, key, events, rc=0, logs=logs):
+                done = place.run("gpufl", "upload", logs, f"--backend-url={to.url}", f"--state-dir={logs}-{state}", "--json",
+                                 env={"GPUFL_API_KEY": key})
+                told = json.loads(done.stdout)
+                equal((done.returncode, told["events_uploaded"]), (rc, events), f"{state}: {done.stdout}")
+
+            other = "one" if changes_url else "two"
+            upload("b", first, "one", 8)
+            upload("a", second, other, 8)
+            writer.line("device", times=2)
+            if not changes_url:
+                upload("a", second, other, 2)
+            second.key = "a third one"
+            upload("b", second, other, 0, rc=2)
+            second.key = None
+            if not changes_url:
+                upload("b", first, "one", 2)
+                upload("a", second, other, 0)
+            upload("b", second, other, 2 if changes_url else 0)
+            writer.end()
+            upload("b", second, other, 3)
+            upload("a", second, other, 0)
+            equal(len(second.lines), 13 if changes_url else 23, "each line once for each key")
 
 
 HOLDER = """

@@ -10,6 +10,7 @@
 #include "upload/core/position.h"
 #include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/progress_follow.h"
 #include "upload/http/origin_identity.h"
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_proof.h"
@@ -251,6 +252,8 @@ static void change_proved(struct root *root)
             session_mark(s); /* not in a replay: a later record may drop the session */
         }
         root->inspect_all = root->list_soon = true;
+        root->followed = root->follow_at_ms = 0;
+        (void)progress_follow(root, engine->config.sys->now_ms()); /* others may have */
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/progress_others.h"
 #include "upload/engine/progress_trouble.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/published/progress_file.h"
@@ -25,14 +26,6 @@
 #define PROGRESS_OPEN       "progress"
 #define PROGRESS_COMPLETE   "complete"
 #define PROGRESS_PART       (64u << 10) /* of that one, written at a time */
-
-struct progress_writer progress_writer_here(const struct root *root)
-{
-    struct stat state = {0};
-    bool kept = root->state_fd >= 0 && fstat(root->state_fd, &state) == 0;
-    return (struct progress_writer){(int)getpid(), kept ? (uint64_t)state.st_dev : 0,
-                                    kept ? (uint64_t)state.st_ino : 0};
-}
 
 static void progress_add_header(struct text *text, const struct root *root)
 {
@@ -285,6 +278,10 @@ void progress_publish(struct root *root, uint64_t now_ms)
     if (root->away || now_ms < root->progress_at_ms ||
         journal_durable(root->journal) < last || journal_broken(root->journal) ||
         !(news || progress_is_missed(root, now_ms))) {
+        return;
+    }
+    if (progress_others_are_first(root)) {
+        root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
         return;
     }
     root->progress_ticket = last;

@@ -4,13 +4,9 @@
 #define GPUFL_UPLOAD_ENGINE_PROGRESS_H
 
 #include "upload/core/registry.h"
-#include "upload/published/progress_file.h"
 
 /** Writes the files if something was settled and its record is on disk, at most once per
- * second. */
+ * second; not while progress_others_are_first(). */
 void progress_publish(struct root *root, uint64_t now_ms);
-
-/** What the first line of the files says of this uploader. */
-struct progress_writer progress_writer_here(const struct root *root);
 
 #endif

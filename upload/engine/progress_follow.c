@@ -7,10 +7,9 @@
 #include "base/hash.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/progress.h"
 #include "upload/engine/progress_import.h"
+#include "upload/engine/progress_others.h"
 #include "upload/lifecycle/parking.h"
-#include "upload/published/progress_key.h"
 
 #define FOLLOW_EVERY_MS 100u /* it is written once a second */
 
@@ -88,14 +87,6 @@ static uint64_t follow_stamp(const struct root *root)
     return stamp.inode ? hash64_bytes(HASH64_BASIS, &stamp, sizeof stamp) : 0;
 }
 
-static bool follow_is_ours(const struct root *root, const struct progress_writer *writer)
-{
-    const struct progress_writer here = progress_writer_here(root);
-    return writer->state_inode == here.state_inode &&
-           writer->state_device == here.state_device &&
-           (here.state_inode || writer->pid == here.pid);
-}
-
 /* The URL is compared when the lines are read. Where databases are named, they count: a
  * key may be replaced. */
 static enum progress_key_match follow_key(const struct root *root,
@@ -106,10 +97,7 @@ static enum progress_key_match follow_key(const struct root *root,
         config->backend ? progress_database(config->sys, root->fd, config->backend->url)
                         : 0;
     bool named = database && (lost || database == root->origin.now.database);
-    return !config->backend || config->same_origin || named
-               ? PROGRESS_KEY_SAME
-               : progress_key_compare(config->sys, root->fd, writer,
-                                      config->backend->key);
+    return progress_others_key(root, writer, named);
 }
 
 /* Only if it is about the same key for certain. */
@@ -119,12 +107,23 @@ static bool follow_import(struct follow *follow)
     const struct engine_config *config = &root->engine->config;
     struct progress_writer writer;
     bool counts = progress_writer_of(config->sys, root->fd, &writer) &&
-                  !follow_is_ours(root, &writer) &&
+                  !progress_writer_is_here(root, &writer) &&
                   follow_key(root, &writer, false) == PROGRESS_KEY_SAME;
     if (counts && follow_read(follow) == GPUFL_OK && follow->moved) {
         log_info(config->log, "progress.imported", "root=%s", root->path);
     }
     return follow->moved > 0;
+}
+
+/* What the backend of the settings has is nothing to positions that are about another
+ * one: it is read once that has taken the key, and those begin again. */
+static bool follow_is_early(const struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    bool sent = root->last_stream_id || root->parked.complete;
+    return config->backend && !config->same_origin && sent && root->origin.now.url[0] &&
+           origin_history_match(&root->origin, config->backend->url,
+                                config->backend->key) != ORIGIN_MATCHES;
 }
 
 void progress_follow_begin(struct root *root, bool lost)
@@ -133,7 +132,7 @@ void progress_follow_begin(struct root *root, bool lost)
     struct progress_writer writer;
     root->followed = follow_stamp(root);
     if (!lost) {
-        (void)follow_import(&follow);
+        (void)(!follow_is_early(root) && follow_import(&follow));
     } else if (!progress_writer_of(root->engine->config.sys, root->fd, &writer) ||
                follow_key(root, &writer, true) != PROGRESS_KEY_OTHER) {
         progress_import(root);
