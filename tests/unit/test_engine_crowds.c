@@ -15,6 +15,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/session.h"
 #include "upload/engine/wakeups.h"
+#include "upload/lifecycle/visit.h"
 
 #define OTHER 12345u
 #define DIRS  4
@@ -181,6 +182,31 @@ all_polled_sessions_of_another_owner_delay_no_line_no_session_and_no_end(void **
     live_close(&late);
     engine_touch(rig->engine, 0, late.id);
     assert_in_range(listed_before(rig, TRANSPORT_COMPLETE, late.id), 0, SOME);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* However often the root is listed: else they would take the processor for good. */
+static void
+sessions_of_which_nothing_is_told_are_inspected_at_a_limited_rate(void **state)
+{
+    (void)state;
+    enum { SECONDS = 20, LISTINGS_PER_S = 5, NAMES_OF_ONE = 3 };
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    rig->config.max_requests_per_second = 0;
+    engine_set_pace(rig->engine, 0, 0);
+    make_polled(rig);
+    rig_run(rig, 30000, false);
+    assert_true(rig->requests > POLLED);
+    rig->engine->config.rescan_interval_ms = 1000 / LISTINGS_PER_S;
+    engine_rescan(rig->engine);
+    rig_run(rig, 30000, false);
+    listed = 0;
+    rig_run(rig, SECONDS * 1000, false);
+    unsigned inspected = SECONDS * VISIT_UNASKED_PER_S + 2 * POLLED;
+    unsigned named = (SECONDS + 1) * LISTINGS_PER_S * (POLLED + 10);
+    assert_in_range(listed, POLLED, named + NAMES_OF_ONE * inspected);
     live_close(&live);
     rig_delete(rig);
 }
@@ -438,6 +464,8 @@ int main(void)
         cmocka_unit_test(many_names_of_another_owner_delay_no_line_no_session_and_no_end),
         cmocka_unit_test(
             events_without_end_have_an_owner_s_names_listed_at_a_limited_rate),
+        cmocka_unit_test(
+            sessions_of_which_nothing_is_told_are_inspected_at_a_limited_rate),
         cmocka_unit_test(lines_of_a_session_with_many_names_are_sent_without_a_listing),
         cmocka_unit_test(a_session_of_very_many_files_is_complete),
         cmocka_unit_test(sessions_of_a_large_group_are_found),

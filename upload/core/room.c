@@ -78,6 +78,11 @@ uint32_t room_owner_of(const struct session *session)
                : room_owner_at(session->root, session->path, session->root->fd, &there);
 }
 
+uint64_t room_sessions_beside(const struct session *session)
+{
+    return shares_of(&session->root->engine->shares, room_owner_of(session)) / ROOM_BYTES;
+}
+
 void room_charge(struct session *session)
 {
     session_charge(session, room_owner_of(session), session->charged_bytes);

@@ -27,6 +27,10 @@ bool room_for(struct root *root, struct room_asked *asked);
 /** \return whose share \p session takes room of, also if it was not looked at yet. */
 uint32_t room_owner_of(const struct session *session);
 
+/** \return about how many open sessions the owner of \p session has, by what is kept of
+ * them. */
+uint64_t room_sessions_beside(const struct session *session);
+
 /** Charges it, unless it is known already whose share it takes. */
 void room_charge(struct session *session);
 

@@ -36,16 +36,21 @@ static struct session *visit_found(struct root *root, const char *path, uint32_t
 }
 
 /* Watched sessions report changes, and settled sessions without a writer do not change:
- * both are inspected rarely, in case an event was lost. */
+ * both are inspected rarely, in case an event was lost. None is inspected so often that
+ * all of its owner's would take the processor for good. */
 static bool visit_inspection_is_due(const struct session *session, uint64_t now_ms)
 {
     bool over = session_writer_is_gone(session) && session_settled(session);
-    if (session->root->inspects_all || session->salvage == SESSION_SALVAGE_RUNS ||
-        session_any_held(session) || !(over || session_tells(session))) {
+    if (session->root->inspects_all || session->salvage == SESSION_SALVAGE_RUNS) {
         return true;
     }
+    bool quiet = !session_any_held(session) && (over || session_tells(session));
+    uint64_t rarely_ms =
+        quiet ? QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms : 0;
+    uint64_t paced_ms = room_sessions_beside(session) * 1000 /
+                        (quiet ? VISIT_QUIET_PER_S : VISIT_UNASKED_PER_S);
     return now_ms - session->looked_at_ms >=
-           QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
+           (rarely_ms > paced_ms ? rarely_ms : paced_ms);
 }
 
 /* \p name is below the root or a group: only the former may be a group. */

@@ -8,6 +8,11 @@
 
 #include "upload/core/registry.h"
 
+/** So many sessions of one owner are inspected in a second without any event, however
+ * often the root is listed; and so many of those that are watched or over. */
+#define VISIT_UNASKED_PER_S 1024u
+#define VISIT_QUIET_PER_S   256u
+
 /** Where a directory was named. */
 struct visit {
     struct root *root;
