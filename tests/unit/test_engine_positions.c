@@ -990,6 +990,30 @@ static void a_channel_that_began_without_positions_goes_on_without(void **state)
     rig_delete(rig);
 }
 
+/* An older copy of the backend was put back. Until another one is, it is asked now and
+ * then, and not at each inspection. */
+static void a_channel_that_is_without_positions_now_is_asked_for_seldom(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = true;
+    unsigned before = rig->requests;
+    live_line(&s, "device", "x", 2);
+    live_close(&s);
+    rig_run(rig, 3600000, false);
+    assert_in_range(rig->requests - before, 2, 40);
+    rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = false;
+    rig_run(rig, 3600000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 static int note_claim(struct rig *rig, const struct rig_request *r)
 {
     bool names = r->raw && strstr(r->raw, "],\"without_positions\":true}");
@@ -1148,6 +1172,7 @@ int main(void)
         cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
         cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),
         cmocka_unit_test(a_channel_that_began_without_positions_goes_on_without),
+        cmocka_unit_test(a_channel_that_is_without_positions_now_is_asked_for_seldom),
         cmocka_unit_test(a_claim_tells_of_lines_without_positions),
         cmocka_unit_test(a_claim_of_lines_that_are_gone_is_made_ever_more_rarely),
         cmocka_unit_test(an_answer_that_tells_nothing_is_doubted_twice),

@@ -96,7 +96,7 @@ static void part_go_without(struct offer *offer, uint64_t now_ms)
     struct stream *st = offer->stream;
     offer_return(st->session->root->engine, offer);
     if (st->end.at.offset || st->end.at.file > 1) {
-        stream_hold(st, HELD_WITHOUT_POSITIONS);
+        end_seek_without(st, now_ms);
         return;
     }
     st->end = (struct record_end){0};

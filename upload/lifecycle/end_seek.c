@@ -261,6 +261,13 @@ void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_
     seek_wait(st, now_ms);
 }
 
+void end_seek_without(struct stream *st, uint64_t now_ms)
+{
+    stream_hold(st, HELD_WITHOUT_POSITIONS);
+    st->unproved = true;
+    st->seek_at_ms = now_ms + SEEK_AGAIN_MS;
+}
+
 /* A stream goes by positions or does not, for good: as it began at the backend, else by
  * what was sent of it. */
 static void seek_told_one(struct stream *st, const struct reply_stream *told,
@@ -275,7 +282,7 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
             seek_wait(st, now_ms);
         }
     } else if (windowed) {
-        stream_hold(st, HELD_WITHOUT_POSITIONS);
+        end_seek_without(st, now_ms);
     } else {
         end_seek_told(st, told ? &told->end : &nothing, now_ms);
     }
