@@ -315,7 +315,7 @@ hostile: ## lives of jobs on hostile hosts, with libgpufl and without: LIVES=100
 	@python3 tests/hostile/lives.py $(B) $(LIVES)
 
 MUTANTS ?= # MUTANTS='name name': only these
-MUTANT_SEEDS ?= 5000
+MUTANT_SEEDS ?= 12000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
 sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
