@@ -87,7 +87,7 @@ int build_id_open_symbols(const struct build_id *id)
     }
     snprintf(path + at, sizeof path - at, ".debug");
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct build_id of_file = fd < 0 ? (struct build_id){.len = 0} : build_id_of_file(fd);
+    struct build_id of_file = build_id_of_file(fd);
     if (fd >= 0 && !build_id_same(id, &of_file)) {
         close(fd);
         fd = -1;
