@@ -511,6 +511,33 @@ def the_lock_of_another_user_keeps_no_upload_away(place):
     equal(service.backend.export(writer.id, "sass"), b"", "what was planted")
 
 
+def a_lock_of_another_user_is_said_once(place):
+    """An upload waits for another one of its user, which is killed, and tries again and again to open the directory."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+
+    def begin():
+        return place.start("gpufl", "upload", service.logs, "--backend-url", backend.url, "--api-key", lib.KEY, "--retries=0",
+                           user=VICTIM, group=VICTIM, extra_groups=[], env={"XDG_STATE_HOME": str(service.home(VICTIM))})
+
+    with Sink(lambda _, request: 503 if request.is_batch else None, declare=True) as backend, _Locked(service.logs):
+        first = begin()
+        until(backend.batches, "the first one sends")
+        first.send_signal(signal.SIGSTOP)
+        asked = len(backend.requests)
+        second = begin()
+        until(lambda: len(backend.requests) > asked, "the second one waits")
+        backend.answer = None
+        first.kill()
+        first.wait()
+        equal(second.wait(60 * lib.SLOW), 0, second.log.read_text())
+        equal(second.log.read_text().count("root.locked"), 1, second.log.read_text())
+
+
 def very_many_locks_of_another_user_keep_no_upload_away(place):
     """The kernel's list of locks is read up to a limit. What is behind it keeps nobody away, unless a process is seen
     to hold it that has a say."""

@@ -103,10 +103,6 @@ static gpufl_status root_lock(struct root *root, char why[512])
             return root_say_busy(root, root->fd, "", why);
         }
         root->unlocked = true;
-        log_warn(root->engine->config.log, "root.locked",
-                 "root=%s note=\"a process of another user holds a lock on it; fuser "
-                 "shows which. If that is an uploader, both send\"",
-                 root->path);
     } else if (!locked) {
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
@@ -292,6 +288,17 @@ static void root_publish(struct root *root)
     }
 }
 
+/* Once it is open: who waits for another uploader tries that again and again. */
+static void root_say_locked(const struct root *root)
+{
+    if (root->unlocked) {
+        log_warn(root->engine->config.log, "root.locked",
+                 "root=%s note=\"a process of another user holds a lock on it; fuser "
+                 "shows which. If that is an uploader, both send\"",
+                 root->path);
+    }
+}
+
 gpufl_status root_open(struct engine *engine, const char *path,
                        const struct engine_channels *channels, struct root **out,
                        char why[512])
@@ -328,6 +335,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
         errno = reason;
         return status;
     }
+    root_say_locked(root);
     root_publish(root);
     *out = root;
     return GPUFL_OK;
