@@ -44,7 +44,8 @@ static ssize_t pwrite_until_record(int fd, const void *buf, size_t len, off_t at
 }
 
 /* An engine on an ended session, until its disk is full at that record. */
-static struct rig *rig_full_at(enum record_type type, bool half)
+static struct rig *rig_full_with(enum record_type type, bool half,
+                                 int (*answer)(struct rig *, const struct rig_request *))
 {
     static struct sys sys;
     struct rig *rig = rig_ended_session(20);
@@ -52,6 +53,7 @@ static struct rig *rig_full_at(enum record_type type, bool half)
     sys.pwrite = pwrite_until_record;
     rig->config.sys = &sys;
     rig->config.max_batch_lines = 8;
+    rig->answer = answer;
     rig_of_disk = rig;
     disk_is_full = false;
     writes_half = half;
@@ -63,6 +65,11 @@ static struct rig *rig_full_at(enum record_type type, bool half)
     }
     assert_true(disk_is_full);
     return rig;
+}
+
+static struct rig *rig_full_at(enum record_type type, bool half)
+{
+    return rig_full_with(type, half, NULL);
 }
 
 /* Each number of a channel has been sent under one id only. */
@@ -135,6 +142,34 @@ static void a_success_that_could_not_be_noted_stays_one(void **state)
     }
 }
 
+/* The backend takes the first batch but for two lines, and when that is repeated says
+ * only that it has it. */
+static int rejects_once(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = "{\"accepted\":6,\"rejected\":2}";
+    bool first = r->kind == TRANSPORT_BATCH && strcmp(r->channel, "scope") == 0 &&
+                 rig->mark++ == 0;
+    return first ? 202 : RIG_REGISTRY;
+}
+
+static void a_rejection_that_could_not_be_noted_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_full_with(JOURNAL_SETTLED, false, rejects_once);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_rejected, 0);
+    make_room(rig, false);
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(rig_summary(rig).lines_rejected, run == 0 ? 2 : 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+    }
+    rig_delete(rig);
+}
+
 /* A complete session is not opened again while that cannot be journalled. */
 static void growth_that_is_seen_while_the_disk_is_full_is_sent_later(void **state)
 {
@@ -168,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_noted_is_done_once_there_is_room),
         cmocka_unit_test(a_success_that_could_not_be_noted_stays_one),
+        cmocka_unit_test(a_rejection_that_could_not_be_noted_is_not_forgotten),
         cmocka_unit_test(growth_that_is_seen_while_the_disk_is_full_is_sent_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
