@@ -191,6 +191,11 @@ static const struct {
       .settled_ms = 1000},
      {BEGIN, WRITE(1), STEP(RENAME_SESSION, 0, 0), WAIT(4000), STEP(STRAY, 0, 0),
       STEP(CAPABILITY, 0, 0), WAIT(730000)}},
+    {"a_file_that_is_cut_when_its_session_seems_to_have_ended",
+     {PLAIN_OF(300, 10), .outside = true, .far = true, .own_state = true,
+      .jobs_far = true, .orphan_ms = 60000},
+     {BEGIN, STEP(WAIT, 900000, 0), STEP(CUT_FILE, 0, 50), WRITE(4),
+      STEP(LOSE_STATE, 0, 0), STEP(WRITE, 0, 1), STEP(KILL_JOB, 0, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

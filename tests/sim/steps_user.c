@@ -66,7 +66,13 @@ static bool is_newest(const struct job *job, const char *name)
     return !inode_look(job->inode, next);
 }
 
-static void damage_file(struct job *job, const struct step *step)
+static unsigned was_complete(struct world *world, const struct job *job)
+{
+    int state = server_state(&world->server, job->dir.id);
+    return state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
+}
+
+static void damage_file(struct world *world, struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
     if (!name) {
@@ -76,6 +82,7 @@ static void damage_file(struct job *job, const struct step *step)
     job->harm |= step->kind == STEP_DELETE_FILE && is_followed(job, name)
                      ? JOB_LOST_SEALED
                      : JOB_LOST_FILES;
+    job->harm |= was_complete(world, job);
     history_say("%s of %.8s", name, job->dir.id);
     if (step->kind == STEP_DELETE_FILE) {
         if (is_newest(job, name)) {
@@ -169,12 +176,6 @@ static void plant(struct world *world, struct job *job, const struct step *step)
     }
     write_text(dir, step->a % 2 ? "device.log" : "sass.log", STRANGER,
                "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
-}
-
-static unsigned was_complete(struct world *world, const struct job *job)
-{
-    int state = server_state(&world->server, job->dir.id);
-    return state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
 }
 
 /* One of the same name that comes when the job is gone is another: a power failure has
@@ -284,7 +285,7 @@ void steps_user(struct world *world, const struct step *step)
         break;
     case STEP_DELETE_FILE:
     case STEP_CUT_FILE:
-        damage_file(job, step);
+        damage_file(world, job, step);
         break;
     default:
         write_text(dir_in(world->logs, LAYOUT_STATE_DIR, STRANGER), "progress", STRANGER,
