@@ -11,6 +11,8 @@
 #include "upload/resolve/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
+#define HEAD       "echo '{\"type\":\"process_info\",\"n\":7}' >device.log"
+#define OTHER_HEAD "echo '{\"type\":\"process_info\",\"n\":8}' >device.log"
 
 static void in_session(const struct rig *rig, const char *script)
 {
@@ -187,6 +189,65 @@ static void of_files_alike_the_order_tells_which_one_it_is(void **state)
     }
 }
 
+/* Each file begins with the same line, and nothing but that was sent of the newest one
+ * when its disk lost power: the file that has its name again is the one before. Likewise
+ * if the state went with it. */
+static void a_file_that_a_disk_took_back_is_not_the_next_one(void **state)
+{
+    (void)state;
+    for (int state_too = 0; state_too < 2; state_too++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        in_session(rig, HEAD);
+        lines(rig, "device.log", 0, 1);
+        rotate(rig, false);
+        in_session(rig, OTHER_HEAD);
+        lines(rig, "device.log", 2, 3);
+        rotate(rig, false);
+        in_session(rig, OTHER_HEAD);
+        rig_start(rig);
+        run(rig);
+        assert_stored(rig, "7 0 1 8 2 3 8 ");
+        rig_stop(rig);
+        in_session(rig, "mv device.1.log device.log && mv device.2.log device.1.log");
+        rig_start(rig);
+        if (state_too) {
+            lose_state(rig);
+        }
+        run(rig);
+        assert_stored(rig, "7 0 1 8 2 3 8 ");
+        assert_true(is_held(rig, HELD_BACKEND_UNPROVED));
+        rig_delete(rig);
+    }
+}
+
+/* As when a person deletes one that was sent: its number stays free. */
+static void a_file_that_is_gone_leaves_the_newer_ones_their_numbers(void **state)
+{
+    (void)state;
+    for (int state_too = 0; state_too < 2; state_too++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        in_session(rig, HEAD);
+        lines(rig, "device.log", 0, 1);
+        rotate(rig, false);
+        in_session(rig, OTHER_HEAD);
+        lines(rig, "device.log", 2, 3);
+        rotate(rig, false);
+        in_session(rig, OTHER_HEAD);
+        rig_start(rig);
+        run(rig);
+        rig_stop(rig);
+        in_session(rig, "rm device.1.log");
+        lines(rig, "device.log", 4, 5);
+        rig_start(rig);
+        if (state_too) {
+            lose_state(rig);
+        }
+        run(rig);
+        assert_stored(rig, "7 0 1 8 2 3 8 4 5 ");
+        rig_delete(rig);
+    }
+}
+
 /* The backend has more than the files, and is asked again once they have grown. */
 static void files_that_are_shorter_wait_and_go_on_once_they_are_not(void **state)
 {
@@ -334,6 +395,8 @@ int main(void)
         cmocka_unit_test(
             the_own_file_is_found_by_its_bytes_where_the_first_ones_are_gone),
         cmocka_unit_test(of_files_alike_the_order_tells_which_one_it_is),
+        cmocka_unit_test(a_file_that_a_disk_took_back_is_not_the_next_one),
+        cmocka_unit_test(a_file_that_is_gone_leaves_the_newer_ones_their_numbers),
         cmocka_unit_test(files_that_are_shorter_wait_and_go_on_once_they_are_not),
         cmocka_unit_test(a_rewritten_file_of_11_goes_on_where_the_bytes_part),
         cmocka_unit_test(a_channel_whose_own_file_is_gone_goes_on_when_a_person_says_so),

@@ -166,7 +166,8 @@ static bool shifted_stream_goes_on(const struct stream *st,
 void shifted_stream_own_begin(const struct stream *st, const struct reply_end *told,
                               bool settled, struct shifting_own *own)
 {
-    struct shifting_wanted wanted = {.offset = told->at.offset,
+    struct shifting_wanted wanted = {.file = told->at.file,
+                                     .offset = told->at.offset,
                                      .crc = told->at.crc,
                                      .file_crc = told->file_crc,
                                      .in_order = !told->losses};

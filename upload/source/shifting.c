@@ -61,6 +61,50 @@ static bool head_of(const struct sys *sys, const struct tail_where *w, int fd, b
     return n >= 0;
 }
 
+/* The file at \p index, whichever it is. */
+static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
+                             uint32_t index, struct shifting_place *out)
+{
+    struct record_text line;
+    char data[SHIFTING_HEAD_BYTES];
+    bool gz;
+    int fd = shifting_number_open(sys, w, index, &gz);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    ssize_t n = read_head(sys, w, fd, gz, data);
+    *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
+    close(fd);
+    if (n < 0) {
+        return GPUFL_ERR_IO;
+    }
+    out->head = shifting_head(data, (size_t)n);
+    out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
+    /* A compressed file is whole; the active one may be about to be written. */
+    gpufl_status none = index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    return out->head ? GPUFL_OK : none;
+}
+
+bool shifting_is_too_new(const struct sys *sys, const struct tail_where *w,
+                         uint32_t index)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    struct shifting_place oldest;
+    bool failed = false;
+    bool gz;
+    int fd = w->mark_at <= sizeof data ? shifting_number_open(sys, w, index, &gz) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = read_head(sys, w, fd, gz, data);
+    const char *newline = n > 0 ? memchr(data, '\n', (size_t)n) : NULL;
+    bool first_line = newline && w->mark_at == (uint64_t)(newline + 1 - data);
+    uint32_t files = shifting_number_highest(sys, w, &failed) + 1;
+    close(fd);
+    return first_line && !failed && index + w->file > files &&
+           (place_at(sys, w, files - 1, &oldest) != GPUFL_OK || oldest.begins);
+}
+
 /* \return false, and \p failed, if that cannot be told. */
 static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
                         const struct file_known *known, bool *failed)
@@ -157,6 +201,14 @@ static bool search_by_count(const struct sys *sys, const struct tail_where *w,
     return false;
 }
 
+/* \return false if nothing shows that it is the file of the position. */
+static bool search_tells(const struct sys *sys, const struct tail_where *w,
+                         struct shifting_search *search)
+{
+    return search->alike == 1 ? !shifting_is_too_new(sys, w, search->index)
+                              : search->alike && search_by_count(sys, w, search);
+}
+
 static gpufl_status search_end(const struct tail_where *w,
                                const struct shifting_search *search, int *fd, bool *gz,
                                uint32_t *index)
@@ -191,7 +243,7 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
             }
         }
     }
-    if (search.alike == 1 || (search.alike && search_by_count(sys, w, &search))) {
+    if (search_tells(sys, w, &search)) {
         return search_end(w, &search, fd, gz, index);
     }
     search_take(&search, -1, false, 0);
@@ -201,30 +253,6 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
            : search.unread ? GPUFL_ERR_IO
            : part_is_gone  ? GPUFL_ERR_FORMAT
                            : GPUFL_ERR_NOT_FOUND;
-}
-
-/* The file at \p index, whichever it is. */
-static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
-                             uint32_t index, struct shifting_place *out)
-{
-    struct record_text line;
-    char data[SHIFTING_HEAD_BYTES];
-    bool gz;
-    int fd = shifting_number_open(sys, w, index, &gz);
-    if (fd < 0) {
-        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
-    }
-    ssize_t n = read_head(sys, w, fd, gz, data);
-    *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
-    close(fd);
-    if (n < 0) {
-        return GPUFL_ERR_IO;
-    }
-    out->head = shifting_head(data, (size_t)n);
-    out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
-    /* A compressed file is whole; the active one may be about to be written. */
-    gpufl_status none = index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
-    return out->head ? GPUFL_OK : none;
 }
 
 gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,

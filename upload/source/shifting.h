@@ -71,6 +71,13 @@ GPUFL_MUST gpufl_status shifting_by_crc(const struct sys *sys,
                                         const struct tail_where *where, uint32_t crc,
                                         struct shifting_place *out);
 
+/** \return true if nothing tells that the file at \p index is the one of \p where, but
+ * its first line, with which others may begin, and if that were newer than all that are
+ * there from the channel's first one on, or one that says nothing: a disk that lost power
+ * has taken back the last rotation, or the directory is an older copy. */
+bool shifting_is_too_new(const struct sys *sys, const struct tail_where *where,
+                         uint32_t index);
+
 /** True when the numbers are so high that the writer deletes files. */
 bool shifting_overflows(const struct sys *sys, const struct tail_where *where);
 

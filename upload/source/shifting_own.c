@@ -40,15 +40,27 @@ static enum shifting_owned own_again(struct shifting_own *own)
     return ++own->tries < TRIES ? SHIFTING_OWN_GOES_ON : SHIFTING_OWN_FAILED;
 }
 
-static enum shifting_owned own_over(struct shifting_own *own)
+/* Whether it can be the file that has the number of the end. */
+static bool own_fits(const struct sys *sys, const struct tail_where *where,
+                     const struct shifting_own *own)
+{
+    struct shifting_own found = {.walk = own->found};
+    struct tail_where w = own_where(where, &found);
+    w.file = own->wanted.file;
+    return !shifting_is_too_new(sys, &w, w.index);
+}
+
+static enum shifting_owned own_over(const struct sys *sys, const struct tail_where *where,
+                                    struct shifting_own *own)
 {
     if (own->wanted.on) { /* the backend has something else behind it */
         own_from_first(own);
         return SHIFTING_OWN_GOES_ON;
     }
-    return own->alike == 1  ? SHIFTING_OWN_FOUND
-           : own->alike > 1 ? SHIFTING_OWN_SEVERAL
-                            : SHIFTING_OWN_NONE;
+    bool one = own->alike == 1 && own_fits(sys, where, own);
+    return one          ? SHIFTING_OWN_FOUND
+           : own->alike ? SHIFTING_OWN_SEVERAL
+                        : SHIFTING_OWN_NONE;
 }
 
 static void own_begin_file(struct shifting_own *own, const struct shifting_place *place)
@@ -69,7 +81,8 @@ static enum shifting_owned own_first(const struct sys *sys,
         own_begin_file(own, &place);
         return SHIFTING_OWN_GOES_ON;
     }
-    return status == GPUFL_ERR_NOT_FOUND ? own_over(own) : SHIFTING_OWN_FAILED;
+    return status == GPUFL_ERR_NOT_FOUND ? own_over(sys, where, own)
+                                         : SHIFTING_OWN_FAILED;
 }
 
 static bool own_is_still_there(const struct sys *sys, const struct tail_where *w)
@@ -105,7 +118,7 @@ static enum shifting_owned own_next(const struct sys *sys, const struct tail_whe
     if (status != GPUFL_ERR_NOT_FOUND) {
         return SHIFTING_OWN_FAILED;
     }
-    return own_is_still_there(sys, &w) ? own_over(own) : own_again(own);
+    return own_is_still_there(sys, &w) ? own_over(sys, where, own) : own_again(own);
 }
 
 /* At the offset that is looked for. \return whether it is this file for sure. */

@@ -21,6 +21,7 @@ struct shifting_walk {
 
 /** What is looked for. */
 struct shifting_wanted {
+    uint32_t file; /**< its number at the backend */
     uint64_t offset;
     uint32_t crc;
     uint32_t file_crc;
