@@ -163,6 +163,29 @@ static void the_own_file_is_found_by_its_bytes_where_the_first_ones_are_gone(voi
     rig_delete(rig);
 }
 
+/* Likewise where newer ones were read for it, one of which is longer than the end: none
+ * of their bytes says where that is. */
+static void the_own_file_is_not_the_last_one_that_was_read_for_it(void **state)
+{
+    (void)state;
+    for (int packs = 0; packs < 2; packs++) {
+        struct rig *rig = with_three_files_sent(packs);
+        in_session(rig, "rm device.2.log*");
+        lines(rig, "device.log", 9, 9);
+        rotate(rig, packs);
+        lines(rig, "device.log", 10, 19);
+        rotate(rig, packs);
+        lines(rig, "device.log", 20, 29);
+        lose_state(rig);
+        assert_int_equal(device(rig)->end.at.file, 5);
+        assert_int_equal(device(rig)->end.losses, 0);
+        assert_int_equal(device(rig)->end.at.lines, 30);
+        assert_stored(rig, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 "
+                           "20 21 22 23 24 25 26 27 28 29 ");
+        rig_delete(rig);
+    }
+}
+
 /* Files of the same lines: all of them in order tell which one it is. */
 static void of_files_alike_the_order_tells_which_one_it_is(void **state)
 {
@@ -394,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_lost_state_costs_nothing_however_often_files_were_renamed),
         cmocka_unit_test(
             the_own_file_is_found_by_its_bytes_where_the_first_ones_are_gone),
+        cmocka_unit_test(the_own_file_is_not_the_last_one_that_was_read_for_it),
         cmocka_unit_test(of_files_alike_the_order_tells_which_one_it_is),
         cmocka_unit_test(a_file_that_a_disk_took_back_is_not_the_next_one),
         cmocka_unit_test(a_file_that_is_gone_leaves_the_newer_ones_their_numbers),
