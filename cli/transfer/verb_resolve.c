@@ -81,8 +81,10 @@ static int resolve_wait(const struct resolve_arguments *a,
     while (faccessat(place->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         if (sys_real.now_ms() >= end_ms) {
             return resolve_fail(EXIT_NOT_ALL, a->what,
-                                "not done yet: the request stays, and is seen to at the "
-                                "next scan of the uploader that serves the directory");
+                                "not all of it is done yet: the request stays, and the "
+                                "uploader that serves the directory sees to it at its "
+                                "next scan, or once the batches that are under way are "
+                                "answered (gpufl status tells what is left)");
         }
         poll(NULL, 0, LOOK_AGAIN_MS);
     }

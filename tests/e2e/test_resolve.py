@@ -134,15 +134,19 @@ def a_running_agent_is_asked(place):
 def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
     """What is wrong with the session as a whole is given up at once; the rest is looked into once the batch of another
     channel is answered, and there is nothing to give up in it."""
-    writer = Live(place.logs)
+    writer, ended = Live(place.logs), Live(place.logs)
     write(writer)
-    (writer.dir / "rank0.log").write_text("the user's own\n")
+    ended.end()
+    for session in (writer, ended):
+        (session.dir / "rank0.log").write_text("the user's own\n")
     sent, answers = threading.Event(), threading.Event()
 
     def answer(_, request):
-        if request.is_batch:
+        if request.is_batch and request.session == writer.id:
             sent.set()
+            sink.lock.release()  # others are answered meanwhile
             answers.wait(60 * lib.SLOW)
+            sink.lock.acquire()
 
     with Sink(answer, declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
@@ -150,6 +154,9 @@ def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             asked = pool.submit(place.run, "gpufl", "resolve", place.logs, writer.id)
             until(lambda: "session.given_up" in agent.log.read_text(), "it is given up")
+            other = place.run("gpufl", "resolve", place.logs, ended.id)
+            equal((other.returncode, other.stderr), (0, ""), f"another session does not wait: {other.stdout}")
+            check(asked.running(), "the first one does")
             answers.set()
             done = asked.result()
         equal((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -160,7 +167,7 @@ def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
         until(lambda: _completes(sink) == 1, "complete")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
-    equal(lines_of(writer), _stored(sink), "all of it is sent")
+    equal(lines_of(writer) | lines_of(ended), _stored(sink), "all of it is sent")
 
 
 def requests_of_another_user_are_not_believed(place):

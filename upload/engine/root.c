@@ -32,6 +32,7 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/published/progress_file.h"
 #include "upload/published/run_dir.h"
+#include "upload/resolve/resolve_request.h"
 #include "upload/source/lock_holder.h"
 
 static bool root_is_served_here(const struct engine *engine, int dir)
@@ -378,11 +379,11 @@ void root_close(struct root *root)
     path_table_close(&root->by_path);
     path_table_close(&root->by_id);
     strays_clear(root);
+    resolve_close(root);
     origin_history_fini(&root->origin);
     ranges_clear(root);
     range_list_close(&root->quarantine);
     stream_numbers_close(root);
-    free(root->unfinished);
     free(root->passed);
     free(root->given);
     free(root->path);

@@ -30,6 +30,7 @@
 
 /* A request of which a part is done, and the rest waits for another turn. */
 struct resolve_unfinished {
+    struct resolve_unfinished *next;
     char name[RESOLVE_REQUEST_NAME];
     struct resolve_result result;
 };
@@ -80,36 +81,62 @@ static void resolve_answer(struct root *root, const char *name,
                         false);
 }
 
-/* So that its answer tells all that was given up for it. Without memory it tells what the
- * last turn did, as after a restart. */
-static void resolve_put_aside(struct root *root, const char *name,
-                              const struct resolve_result *result)
+/* \return where the one of that name is, or would be put. */
+static struct resolve_unfinished **unfinished_link(struct root *root, const char *name)
 {
-    if (!root->unfinished && result->given_up) {
-        root->unfinished = malloc(sizeof *root->unfinished);
+    struct resolve_unfinished **link = &root->unfinished;
+    while (*link && strcmp((*link)->name, name) != 0) {
+        link = &(*link)->next;
     }
-    if (root->unfinished) {
-        snprintf(root->unfinished->name, sizeof root->unfinished->name, "%s", name);
-        root->unfinished->result = *result;
-        root->unfinished->result.busy = 0;
-        root->unfinished->result.why[0] = '\0';
+    return link;
+}
+
+static void unfinished_drop(struct resolve_unfinished **link)
+{
+    struct resolve_unfinished *gone = *link;
+    if (gone) {
+        *link = gone->next;
+        free(gone);
     }
 }
 
-static void resolve_forget_unfinished(struct root *root)
+/* So that its answer tells all that was given up for it. Without memory it tells what the
+ * last turn did, as after a restart. */
+static void unfinished_keep(struct resolve_unfinished **link, const char *name,
+                            const struct resolve_result *result)
 {
-    free(root->unfinished);
-    root->unfinished = NULL;
+    if (!*link && result->given_up) {
+        *link = calloc(1, sizeof **link);
+    }
+    if (*link) {
+        snprintf((*link)->name, sizeof(*link)->name, "%s", name);
+        (*link)->result = *result;
+        (*link)->result.busy = 0;
+        (*link)->result.why[0] = '\0';
+    }
+}
+
+/* Somebody may have taken a request back. */
+static void unfinished_sweep(struct root *root)
+{
+    for (struct resolve_unfinished **link = &root->unfinished; *link;) {
+        if (faccessat(root->state_fd, (*link)->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+            unfinished_drop(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
 }
 
 static void resolve_as_asked(struct root *root, const char *name, char *text)
 {
+    struct resolve_unfinished **unfinished = unfinished_link(root, name);
     struct resolve_result result = {0};
     const char *path;
     text[strcspn(text, "\n")] = '\0';
     const char *channel = resolve_split(text, &path);
-    if (root->unfinished) {
-        result = root->unfinished->result;
+    if (*unfinished) {
+        result = (*unfinished)->result;
     }
     if (path) {
         resolve_session(root, path, channel, &result);
@@ -118,10 +145,10 @@ static void resolve_as_asked(struct root *root, const char *name, char *text)
     }
     if (result.busy) {
         root->requests_busy = true; /* at the next listing */
-        resolve_put_aside(root, name, &result);
+        unfinished_keep(unfinished, name, &result);
         return;
     }
-    resolve_forget_unfinished(root);
+    unfinished_drop(unfinished);
     resolve_answer(root, name, &result);
     root->engine->config.sys->unlinkat(root->state_fd, name, 0);
 }
@@ -178,11 +205,7 @@ static bool resolve_is_named(const struct root *root, const char *name, const ch
 static void resolve_take_named(struct root *root, const char *name)
 {
     if (resolve_is_named(root, name, REQUEST_INFIX)) {
-        if (!root->unfinished || strcmp(name, root->unfinished->name) == 0) {
-            resolve_take_one(root, name);
-        } else {
-            root->requests_busy = true; /* one after the other */
-        }
+        resolve_take_one(root, name);
     } else if (resolve_is_named(root, name, ANSWER_INFIX)) {
         resolve_drop_old_answer(root, name);
     }
@@ -195,10 +218,7 @@ void resolve_take_requests(struct root *root)
                                                     root->state_fd, ".") != GPUFL_OK) {
         return;
     }
-    if (root->unfinished && faccessat(root->state_fd, root->unfinished->name, F_OK,
-                                      AT_SYMLINK_NOFOLLOW) < 0) {
-        resolve_forget_unfinished(root); /* somebody has taken it back */
-    }
+    unfinished_sweep(root);
     for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
         char name[RESOLVE_REQUEST_NAME];
         if (strlen(entry->d_name) < sizeof name) {
@@ -207,6 +227,13 @@ void resolve_take_requests(struct root *root)
         }
     }
     listing_close(&listing);
+}
+
+void resolve_close(struct root *root)
+{
+    while (root->unfinished) {
+        unfinished_drop(&root->unfinished);
+    }
 }
 
 gpufl_status resolve_leave_request(const struct state_place *place, const char *what,

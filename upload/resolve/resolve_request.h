@@ -18,6 +18,9 @@ const char *resolve_split(char *text, const char **path);
 /** Does what the requests for \p root say that our user or root has left. */
 void resolve_take_requests(struct root *root);
 
+/** Frees what is known of requests of which a part is done. */
+void resolve_close(struct root *root);
+
 /** Leaves a request about \p what beside the journal at \p place. \return GPUFL_OK with
  * its \p name, or GPUFL_ERR_IO with errno. */
 GPUFL_MUST gpufl_status resolve_leave_request(const struct state_place *place,
