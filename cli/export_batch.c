@@ -94,66 +94,92 @@ static void export_put_row(const char *row, const char *end, const struct column
     }
 }
 
-/* \return false if the line is not as the recorder writes it. */
-static bool export_put_rows(struct export_details *details, const char *line, size_t len,
-                            struct text *batch, struct text *out, uint64_t *missing)
+static const char *first_row(const char *line, size_t len, struct columns *c)
+{
+    return find_columns(line, len, c) ? list_of(line, len, "\"rows\":[") : NULL;
+}
+
+/* \return whether the line is as the recorder writes it. */
+static bool rows_are_whole(const char *line, size_t len)
 {
     struct columns c;
     const char *end = line + len;
-    const char *row =
-        find_columns(line, len, &c) ? list_of(line, len, "\"rows\":[") : NULL;
-    const char *done = line;
-    for (; row && row < end && *row == '['; row += row < end && *row == ',') {
-        uint64_t correlation;
-        uint64_t shared;
+    const char *row = first_row(line, len, &c);
+    uint64_t correlation, shared;
+    while (row && row < end && *row == '[') {
         const char *close = read_row(row + 1, end, &c, &correlation, &shared);
         if (!close) {
             return false;
         }
-        bool alike = shared && shared != correlation;
-        bool found = alike && export_details_put(details, shared, correlation, out);
-        text_puts(out, found ? "\n" : "");
-        text_append(batch, done, (size_t)(row + 1 - done));
-        if (found) {
-            export_put_row(row + 1, close, &c, correlation, batch);
-        } else {
-            text_append(batch, row + 1, (size_t)(close - row - 1));
-        }
-        *missing += alike && !found;
-        done = close;
-        row = close + 1;
+        row = close + 1 + (close + 1 < end && close[1] == ',');
     }
-    text_append(batch, done, (size_t)(end - done));
     return row != NULL;
+}
+
+static void write_text(struct text *text, FILE *out)
+{
+    if (!text->failed) {
+        (void)!fwrite(text->data, 1, text->len, out); /* ferror() tells */
+        text_clear(text);
+    }
+}
+
+/* \return how many lack their detail. */
+static uint64_t export_put_rows(struct export_details *details, const char *line,
+                                size_t len, struct text *text, FILE *out)
+{
+    struct columns c;
+    struct text batch = {0};
+    const char *end = line + len;
+    const char *done = line;
+    const char *row = first_row(line, len, &c);
+    uint64_t correlation, shared;
+    uint64_t missing = 0;
+    while (row < end && *row == '[') {
+        const char *close = read_row(row + 1, end, &c, &correlation, &shared);
+        bool alike = shared && shared != correlation;
+        bool found = alike && export_details_put(details, shared, correlation, text);
+        text_append(&batch, done, (size_t)(row + 1 - done));
+        if (found) {
+            text_puts(text, "\n");
+            write_text(text, out);
+            export_put_row(row + 1, close, &c, correlation, &batch);
+        } else {
+            text_append(&batch, row + 1, (size_t)(close - row - 1));
+        }
+        missing += alike && !found;
+        done = close;
+        row = close + 1 + (close + 1 < end && close[1] == ',');
+    }
+    text_append(&batch, done, (size_t)(end - done));
+    text_append(text, batch.data, batch.len);
+    text->failed = text->failed || batch.failed;
+    text_fini(&batch);
+    return missing;
 }
 
 /* A detail is that of its own launch alone. */
 static void put_other(struct export_details *details, const char *line, size_t len,
-                      struct text *out)
+                      struct text *text)
 {
     int64_t own;
     if (!record_field_is(line, len, "type", RECORD_KERNEL_DETAIL) ||
         !record_field_int64(line, len, COLUMN(KERNEL, corr_id), &own) ||
-        !export_details_put(details, (uint64_t)own, (uint64_t)own, out)) {
-        text_append(out, line, len);
+        !export_details_put(details, (uint64_t)own, (uint64_t)own, text)) {
+        text_append(text, line, len);
     }
 }
 
 uint64_t export_batch(struct export_details *details, const char *line, size_t len,
-                      struct text *out)
+                      struct text *text, FILE *out)
 {
-    struct text batch = {0};
     uint64_t missing = 0;
-    size_t before = out->len;
-    if (record_field_is(line, len, "type", RECORD_KERNELS) &&
-        export_put_rows(details, line, len, &batch, out, &missing)) {
-        text_append(out, batch.data, batch.len);
-        out->failed = out->failed || batch.failed;
+    if (record_field_is(line, len, "type", RECORD_KERNELS) && rows_are_whole(line, len)) {
+        missing = export_put_rows(details, line, len, text, out);
     } else {
-        out->len = before;
-        put_other(details, line, len, out);
+        put_other(details, line, len, text);
     }
-    text_puts(out, "\n");
-    text_fini(&batch);
+    text_puts(text, "\n");
+    write_text(text, out);
     return missing;
 }

@@ -44,7 +44,8 @@ static bool detail_parse(struct export_detail *detail, const char *line, size_t 
 
 bool export_details_add(struct export_details *d, const char *line, size_t len)
 {
-    if (!record_field_is(line, len, "type", RECORD_KERNEL_DETAIL)) {
+    if (!record_field_is(line, len, "type", RECORD_KERNEL_DETAIL) ||
+        memchr(line, '\0', len)) { /* not ours: it is printed as it is */
         return true;
     }
     struct export_detail *detail =

@@ -137,15 +137,13 @@ static int keep_detail(struct exporting *e, const char *line, size_t len)
 static int print_line(struct exporting *e, const char *line, size_t len)
 {
     text_clear(&e->out);
-    if (export_batch(&e->details, line, len, &e->out)) {
+    if (export_batch(&e->details, line, len, &e->out, stdout)) {
         export_lacks(e, "launches share a " RECORD_KERNEL_DETAIL " that is not there");
     }
     if (e->out.failed) {
         return export_fail(e->path, "", "out of memory");
     }
-    return fwrite(e->out.data, 1, e->out.len, stdout) == e->out.len
-               ? EXIT_ALL_DONE
-               : EXIT_BAD_USE; /* main says so */
+    return ferror(stdout) ? EXIT_BAD_USE /* main says so */ : EXIT_ALL_DONE;
 }
 
 /* A line that no backend takes is left out: its writer is not ours, and no end of it may

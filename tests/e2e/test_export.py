@@ -2,6 +2,8 @@
 """`gpufl export`: a session as tools read it that join kernels and details by corr_id alone."""
 import gzip
 import json
+import os
+import subprocess
 import sys
 
 import lib
@@ -82,6 +84,32 @@ def a_line_that_no_backend_takes_is_left_out_and_said(place):
     equal((done.returncode, "longer than 8 MiB" in done.stderr), (1, True), done.stderr)
     equal(done.stdout, before.stdout + '{"type":"behind"}\n', "all others")
     equal(lines[-1], {"type": "behind"}, "also that behind it")
+
+
+def a_batch_of_many_launches_takes_the_memory_of_one(place):
+    """Of one detail of 1 MiB, each of 300 launches gets a copy."""
+    session = place.logs / "one"
+    session.mkdir()
+    (session / "device.log").write_text(
+        '{"type":"kernel_detail","session_id":"x","corr_id":1,"per_launch":false,"stack_trace":"' + "s" * (1 << 20) + '"}\n'
+        '{"type":"kernel_event_batch","session_id":"x","columns":["corr_id","has_details","detail_corr_id"],"rows":['
+        + ",".join(f"[{n},0,1]" for n in range(2, 302)) + "]}\n")
+    with open(place.path / "out", "wb") as out:
+        process = subprocess.Popen([lib.BUILD / "gpufl", "export", session], stdout=out, env=lib.environment({}))
+        _, status, used = os.wait4(process.pid, 0)
+    equal(os.waitstatus_to_exitcode(status), 0, "exit status")
+    check((place.path / "out").stat().st_size > 300 << 20, "each has its own")
+    if not lib.SANITIZER:
+        check(used.ru_maxrss < 160 << 10, f"{used.ru_maxrss >> 10} MiB")
+
+
+def a_detail_with_a_nul_is_printed_as_it_is(place):
+    session = place.logs / "one"
+    session.mkdir()
+    line = b'{"type":"kernel_detail","session_id":"x","corr_id":1,"name":"a\0b","grid":"(1,1,1)"}\n'
+    (session / "device.log").write_bytes(line)
+    done = place.run("gpufl", "export", session)
+    equal((done.returncode, done.stdout.encode()), (0, line), done.stderr)
 
 
 def a_directory_that_is_no_session_is_not_exported(place):
