@@ -183,6 +183,105 @@ def a_file_that_came_late_is_said_beside_a_running_agent(place):
         equal(_missing(sink, writer), 0, "all was sent")
 
 
+class _ThreeWindows(Windows):
+    channels = Windows.channels[:3]
+
+
+def _late(writer, name, packed=False, kind="x"):
+    """… is a file of that name, with the line that is returned."""
+    line = json.dumps({"type": kind, "session_id": writer.id, "late": name}).encode()
+    (writer.dir / name).write_bytes(gzip.compress(line + b"\n") if packed else line + b"\n")
+    return line
+
+
+def _late_window(writer, channel, number, sidecar=True):
+    line = json.dumps({"type": "x", "session_id": writer.id, "late": number}).encode()
+    writer.tmp.mkdir()
+    (writer.tmp / f"{channel}.{number}.log").write_bytes(line + b"\n")
+    writer.squeeze(channel, number)
+    if sidecar:
+        writer.sidecar(channel, number)
+    writer.publish(channel, number)
+    writer.tmp.rmdir()
+    return line
+
+
+def a_numbered_file_that_came_to_a_complete_session_is_not_passed_over(place):
+    """Its number is not the next one: what is before it is missing, or nothing is."""
+    table = (  # what came, whether something is missing, and whether it is sent before and after that is given up
+        ("live-far", Live, lambda w: _late(w, "scope.9.log"), True, (False, False)),
+        ("live-far-gz", Live, lambda w: _late(w, "scope.9.log.gz", packed=True), True, (False, False)),
+        ("live-after-next", Live, lambda w: _late(w, "scope.5.log"), True, (False, False)),
+        ("live-channel", Live, lambda w: _late(w, "sass.2.log"), True, (True, True)),
+        ("windows-far", Windows, lambda w: _late_window(w, "scope", 9), True, (False, True)),
+        ("windows-far-bare", Windows, lambda w: _late_window(w, "scope", 9, sidecar=False), True, (False, False)),
+        ("windows-channel", _ThreeWindows, lambda w: _late_window(w, "sass", 3), True, (False, True)),
+        ("shifting-channel", Shifting, lambda w: _late(w, "sass.2.log", kind="shutdown"), False, (True, True)),
+    )
+    for name, kind, come, misses, (before, after) in table:
+        logs = place.path / name
+        logs.mkdir(mode=0o700)
+        writer = kind(logs)
+        for _ in range(2):
+            writer.rotate("scope")
+            writer.line("scope")
+        writer.end()
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, _completes(sink)), (0, 1), f"{name}: {done.stdout}")
+            line = come(writer)
+            for _ in range(2):  # the second time from the journal
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, line in sink.lines), (misses, before), f"{name}: {done.stdout}")
+            if misses:
+                equal(_completes(sink), 1, f"{name}: complete")
+                status = place.run("gpufl", "status", logs)
+                equal(status.returncode, 1, f"{name}: {status.stdout}")
+                done = place.run("gpufl", "resolve", logs, writer.id)
+                equal(done.returncode, 0, f"{name}: {done.stdout}{done.stderr}")
+            completes = []
+            for _ in range(3):
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal(done.returncode, 0, f"{name}, settled: {done.stdout}")
+                completes.append(_completes(sink))
+            equal(completes, [2, 2, 2], f"{name}: it stays settled")
+            equal(line in sink.lines, after, f"{name}: {done.stdout}")
+            equal(len(sink.lines), len(set(sink.lines)), f"{name}: nothing twice")
+            status = place.run("gpufl", "status", logs)
+            if misses:
+                equal(status.returncode, 0, f"{name}: {status.stdout}")
+
+
+def a_complete_session_whose_files_are_deleted_or_compressed_stays_so(place):
+    def delete(writer):
+        for file in writer.dir.glob("scope.[12].log*"):
+            file.unlink()
+
+    def pack(writer):
+        for file in list(writer.dir.glob("*.[12].log")):
+            (writer.dir / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+            file.unlink()
+
+    def empty(writer):
+        writer.active("scope").with_name("scope.4.log").touch()
+
+    for kind, change in ((Live, delete), (Live, pack), (Live, empty), (Windows, delete), (Shifting, delete)):
+        logs = place.path / f"{kind.__name__}-{change.__name__}"
+        logs.mkdir(mode=0o700)
+        writer = kind(logs)
+        for _ in range(2):
+            writer.rotate("scope")
+            writer.line("scope")
+        writer.end()
+        with Sink(declare=True) as sink:
+            equal(lib.upload(place, sink.url, "--timeout=20", directory=logs).returncode, 0, logs.name)
+            change(writer)
+            for _ in range(2):
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, _completes(sink)), (0, 1), f"{logs.name}: {done.stdout}")
+            equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
+
+
 def a_second_form_of_a_sealed_file_is_not_passed_over(place):
     """`device.1.log.gz` beside `device.1.log`: what it holds may be something else."""
     writer = _session(place)

@@ -147,6 +147,14 @@ static bool growth_has(const struct growth_channel *c, const char *name)
     return faccessat(c->dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* If another uploader has reported it, nothing of it was sent by this one. */
+static bool growth_may_be_anothers(const struct root *root,
+                                   const struct parked_session *s)
+{
+    return s->streams == 0 && !root->engine->config.force && !root->origin.now.moved &&
+           root->backend != BACKEND_MOVED_TO;
+}
+
 /* \return true if another uploader has reported the session, a part of whose windows the
  * channel has: as at its inspection, they count as sent. */
 static bool growth_is_anothers(const struct growth_channel *c,
@@ -154,9 +162,8 @@ static bool growth_is_anothers(const struct growth_channel *c,
 {
     char sidecar[LAYOUT_PATH_MAX];
     layout_sidecar(sidecar, c->name, 1);
-    return s->streams == 0 && !c->root->engine->config.force &&
-           !c->root->origin.now.moved && c->root->backend != BACKEND_MOVED_TO &&
-           growth_has(c, sidecar) && growth_has(c, LAYOUT_UPLOADED);
+    return growth_may_be_anothers(c->root, s) && growth_has(c, sidecar) &&
+           growth_has(c, LAYOUT_UPLOADED);
 }
 
 /* \return true if its disk lost what was delivered of the channel, and nothing is new.
@@ -277,20 +284,67 @@ static bool growth_is_odd(const struct scanning *scanning)
     return odd;
 }
 
-/* Of most directories, their names alone tell that all of it is read. */
-static bool growth_is_plain(struct root *root, const struct parked_session *s)
+/* What comes next is looked at by its name, but any other number may have come. Files of
+ * the layout of 1.1 have none that lasts: there, only those of a channel that had no file
+ * are told by it. An empty one may have been passed without a record. */
+static bool growth_has_later(struct growth_channel *c, const struct scanning *scanning)
+{
+    const struct scan_channel *found = scan_find_channel(&scanning->found, c->name);
+    bool live = scanning->dir.live || c->at.layout == 1 + SESSION_LIVE;
+    bool anew = c->at.kind == STREAM_UNSET;
+    bool windows =
+        c->at.kind == STREAM_VERBATIM || (anew && scanning->marks.sidecar && !live);
+    if (!found || c->at.head || !(live || windows || anew)) {
+        return false;
+    }
+    uint32_t highest = live || windows ? found->highest : found->highest_shifting;
+    uint32_t read = c->at.kind == STREAM_VERBATIM ? c->at.file - 1 : c->at.file;
+    return highest > read && (windows || growth_either(c, highest));
+}
+
+/* As at an inspection, all that is there of a session of windows counts as sent if
+ * another uploader has reported it. */
+static bool growth_any_later(const struct root *root, const struct parked_session *s,
+                             const struct scanning *scanning)
+{
+    struct packed_stream stream[SCAN_CHANNELS_MAX];
+    bool later = false;
+    if (scanning->marks.sidecar && scanning->found.has_uploaded &&
+        growth_may_be_anothers(root, s)) {
+        return false;
+    }
+    parked_streams(s, stream);
+    for (unsigned i = 0; i < root->channels.count && !later; i++) {
+        struct growth_channel c = growth_channel_of(root, -1, s, stream, i);
+        later = growth_has_later(&c, scanning);
+    }
+    return later;
+}
+
+/* What the names in its directory tell. */
+enum growth_names {
+    GROWTH_NAMES_READ,  /* of most directories, that all of it is read */
+    GROWTH_NAMES_ODD,   /* that another look has to show that */
+    GROWTH_NAMES_LATER, /* that a file came whose number is behind what was sent */
+};
+
+static enum growth_names growth_look_at_names(struct root *root,
+                                              const struct parked_session *s)
 {
     struct scanning scanning;
     int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
                                                      O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0) {
-        return true;
+        return GROWTH_NAMES_READ;
     }
     scan_begin(&scanning, dir);
     bool all = scan_some(&scanning, VISITS_STEP_NAMES + 1);
+    bool later = all && growth_any_later(root, s, &scanning);
     root->inspected += scanning.names / INSPECTION_NAMES;
     close(dir);
-    return all && !growth_is_odd(&scanning);
+    return later                              ? GROWTH_NAMES_LATER
+           : !all || growth_is_odd(&scanning) ? GROWTH_NAMES_ODD
+                                              : GROWTH_NAMES_READ;
 }
 
 bool growth_of_names(struct root *root, struct parked_session *s)
@@ -302,8 +356,10 @@ bool growth_of_names(struct root *root, struct parked_session *s)
         return false;
     }
     s->names_ns = session_changed(&st);
-    if (s->names_ns == before_ns || growth_is_plain(root, s)) {
-        return false;
+    enum growth_names names =
+        s->names_ns == before_ns ? GROWTH_NAMES_READ : growth_look_at_names(root, s);
+    if (names != GROWTH_NAMES_ODD) {
+        return names == GROWTH_NAMES_LATER;
     }
     root->inspected++;
     gpufl_status status =

@@ -13,8 +13,8 @@
 bool growth_of(const struct root *root, int dir, struct parked_session *session);
 
 /** \return true if its directory has changed since the last call, and holds files that
- * are not read, others than those that a person gave up; also if more than one step is
- * needed to tell. */
+ * are not read, others than those that a person gave up, or a file whose number is behind
+ * what was sent; also if more than one step is needed to tell. */
 bool growth_of_names(struct root *root, struct parked_session *session);
 
 #endif
