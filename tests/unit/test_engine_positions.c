@@ -518,6 +518,40 @@ static void a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing(voi
     rig_delete(rig);
 }
 
+/* Half a line, which its writer may go on with, is nothing to send: what the backend has
+ * of the channel is learnt by no batch. */
+static void a_backend_that_goes_back_gets_what_is_before_half_a_line(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    char path[1024];
+    live_open(&s, rig->root, RIG_ID);
+    rig_positions_copy(&backup, &rig->positions);
+    live_line(&s, "device", "x", 1);
+    live_line(&s, "system", "x", 1);
+    snprintf(path, sizeof path, "%s/" RIG_ID "/device.log", rig->root);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    assert_true(fputs("{\"type\":\"x\",\"n\":", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(
+        rig_positions_stream(&rig->positions, RIG_ID, "device")->end.at.lines, 1);
+    go_back(rig, &backup);
+    live_line(&s, "system", "x", 2);
+    rig_run(rig, 600000, false);
+    assert_int_equal(
+        rig_positions_stream(&rig->positions, RIG_ID, "system")->end.at.lines, 2);
+    assert_int_equal(
+        rig_positions_stream(&rig->positions, RIG_ID, "device")->end.at.lines, 1);
+    live_close(&s);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
 /* The backend goes back into a file that was delivered, and deleted here since. */
 static void an_end_in_a_file_that_was_sent_and_deleted_is_taken(void **state)
 {
@@ -1151,6 +1185,7 @@ int main(void)
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(
             a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing),
+        cmocka_unit_test(a_backend_that_goes_back_gets_what_is_before_half_a_line),
         cmocka_unit_test(an_end_in_a_file_that_was_sent_and_deleted_is_taken),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
         cmocka_unit_test(behind_an_end_that_cannot_be_read_the_active_file_is_sent),

@@ -188,12 +188,16 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
-    if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
-        if (inspect_is_to_be_asked(st)) {
-            st->unproved = st->positions; /* what the backend has is compared */
-            stream_enqueue(st, false, now_ms);
-            return;
-        }
+    bool pending = inspect_is_pending(session, st, seen);
+    bool settled = !pending && !rewritten_since(st, seen);
+    /* Half a line is not sent while its writer may go on with it. */
+    bool waits = pending && st->unfinished && st->seen == before;
+    if ((settled || waits) && inspect_is_to_be_asked(st)) {
+        st->unproved = st->positions; /* what the backend has is compared */
+        stream_enqueue(st, false, now_ms);
+        return;
+    }
+    if (settled) {
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
