@@ -147,6 +147,25 @@ static bool inspect_compare(struct stream *st, const struct scan_channel *seen)
     return true;
 }
 
+/* \return true if nothing of it is to be sent now, but the backend may be asked. Half a
+ * line is not sent while its writer may go on with it. */
+static bool inspect_leaves(struct stream *st, const struct scan_channel *seen, bool same,
+                           uint64_t now_ms)
+{
+    bool pending = inspect_is_pending(st->session, st, seen);
+    bool settled = !pending && !rewritten_since(st, seen);
+    bool waits = pending && st->unfinished && same;
+    if ((settled || waits) && inspect_is_to_be_asked(st)) {
+        st->unproved = st->positions; /* what the backend has is compared */
+        stream_enqueue(st, false, now_ms);
+        return true;
+    }
+    if (settled) {
+        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
+    }
+    return settled;
+}
+
 void inspect_channel(struct session *session, const struct scan_channel *seen,
                      uint64_t now_ms)
 {
@@ -188,17 +207,7 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
-    bool pending = inspect_is_pending(session, st, seen);
-    bool settled = !pending && !rewritten_since(st, seen);
-    /* Half a line is not sent while its writer may go on with it. */
-    bool waits = pending && st->unfinished && st->seen == before;
-    if ((settled || waits) && inspect_is_to_be_asked(st)) {
-        st->unproved = st->positions; /* what the backend has is compared */
-        stream_enqueue(st, false, now_ms);
-        return;
-    }
-    if (settled) {
-        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
+    if (inspect_leaves(st, seen, st->seen == before, now_ms)) {
         return;
     }
     stream_note_growth(st);
