@@ -28,9 +28,13 @@ const char *address_parse(const char *text, struct address *out)
     size_t len = colon ? (size_t)(colon - text) : 0;
     char *end = NULL;
     memset(out, 0, sizeof *out);
-    if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
+    bool brackets = len > 2 && host[0] == '[' && host[len - 1] == ']';
+    if (brackets) {
         host++;
         len -= 2;
+    }
+    if (brackets != (len && memchr(host, ':', len))) { /* ::1:0 is an address, too */
+        return "expected an IPv6 address in brackets, and no other, such as [::1]:9464";
     }
     bool digits = colon && colon[1] >= '0' && colon[1] <= '9';
     unsigned long port = digits ? strtoul(colon + 1, &end, 10) : 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/duration.h"
 
@@ -43,7 +44,7 @@ static bool store_number(const struct flag *flag, const char *value, int *field)
 static bool store_choice(const struct flag *flag, const char *value, void *field)
 {
     for (int i = 0; flag->choices[i]; i++) {
-        if (strcmp(flag->choices[i], value) == 0) {
+        if (strcasecmp(flag->choices[i], value) == 0) {
             memcpy(field, &i, sizeof i);
             return true;
         }

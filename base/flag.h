@@ -19,7 +19,8 @@ enum flag_type {
     FLAG_SECRET,   /**< char[FLAG_SECRET_BYTES], as FLAG_TEXT; the argument itself is
                         overwritten, since every user can see it in the process list */
     FLAG_NUMBER,   /**< int, from min to max */
-    FLAG_CHOICE,   /**< an enum: the position of the value in choices */
+    FLAG_CHOICE,   /**< an enum: the position of the value, in any case,
+                       in choices */
     FLAG_DURATION, /**< uint64_t in ms, from min to max */
     FLAG_PARSED    /**< what parse() writes */
 };

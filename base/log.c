@@ -10,6 +10,13 @@
 
 static const char *const level_name[] = {"error", "warn", "info", "debug"};
 
+uint32_t log_about(const struct log *log, uint32_t account)
+{
+    return log && log->about
+               ? atomic_exchange_explicit(log->about, account, memory_order_relaxed)
+               : LOG_ABOUT_NOBODY;
+}
+
 void log_line(const struct log *log, enum log_level level, const char *event,
               const char *format, ...)
 {

@@ -68,6 +68,9 @@ bool shares_have_room(const struct shares *shares, uint32_t owner, uint64_t amou
 
 void shares_close(struct shares *shares)
 {
+    if (shares->amount == 0) {
+        return; /* as at most turns */
+    }
     shares->amount = 0;
     for (unsigned i = 0; i < SHARES_BUCKETS; i++) {
         while (shares->bucket[i]) {

@@ -51,26 +51,41 @@ void text_append(struct text *text, const char *bytes, size_t len)
     }
 }
 
+void text_join(struct text *text, const struct text *other)
+{
+    text->failed = text->failed || other->failed;
+    text_append(text, other->data, other->len);
+}
+
 void text_puts(struct text *text, const char *string)
 {
     text_append(text, string, strlen(string));
 }
 
+/* Most numbers of a row have one digit. Of longer ones, two digits take one division. */
 void text_u64(struct text *text, uint64_t value)
 {
     char digits[20];
     size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
+    if (value < 10) {
+        text_char(text, (char)('0' + value));
+        return;
+    }
+    for (; value >= 10; value /= 100) {
+        unsigned two = (unsigned)(value % 100);
+        digits[--at] = (char)('0' + two % 10);
+        digits[--at] = (char)('0' + two / 10);
+    }
+    if (value) {
+        digits[--at] = (char)('0' + value);
+    }
     text_append(text, digits + at, sizeof digits - at);
 }
 
 void text_i64(struct text *text, int64_t value)
 {
     if (value < 0) {
-        text_append(text, "-", 1);
+        text_char(text, '-');
         text_u64(text, (uint64_t)0 - (uint64_t)value);
     } else {
         text_u64(text, (uint64_t)value);

@@ -26,6 +26,16 @@ void text_clear(struct text *text);
 bool text_reserve(struct text *text, size_t more);
 
 void text_append(struct text *text, const char *bytes, size_t len);
+
+static inline void text_char(struct text *text, char c)
+{
+    if (!text->failed && (text->len < text->cap || text_reserve(text, 1))) {
+        text->data[text->len++] = c;
+    }
+}
+
+/** Appends \p other; if that has failed, \p text fails, too. */
+void text_join(struct text *text, const struct text *other);
 void text_puts(struct text *text, const char *string);
 void text_u64(struct text *text, uint64_t value);
 void text_i64(struct text *text, int64_t value);

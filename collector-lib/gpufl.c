@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public API: one collector a process, with one session at a time. */
-#include <gpufl/gpufl.h>
+#include "collector-lib/gpufl.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,35 +8,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "collector-lib/call_lock.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/job_threads.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/recorder.h"
+#include "collector-lib/session_messages.h"
+#include "collector-lib/session_open.h"
 #include "collector-lib/trace/profiler.h"
+#include "collector-lib/writer/summary.h"
 #include "collector-lib/writer/writer.h"
 
-/* The collector of this process. */
+/* The collector of this process: call_lock guards all up to `last`. */
 static struct {
-    pthread_mutex_t lock;   /* guards all up to `last` */
     struct session_dir dir; /* also of a session that is being opened or closed */
+    struct session_opening *opening; /* under way; or given up, and it hangs */
     struct writer *writer;
-    struct writer *stopping; /* is no longer `writer`, and not yet freed */
-    struct writer
-        *left_behind; /* after a fork, or at exit; reachable for leak checkers */
+    struct writer *ending;      /* was told to end, is not freed yet, and may hang */
+    struct writer *left_behind; /* after a fork or at exit, for leak checkers */
     uint16_t last_generation;
     bool hooked;
-    bool traces;        /* the session records by the GPU vendor's library, too */
-    _Atomic bool heard; /* that library has told of a call */
-    pid_t pid;          /* that began the session */
-    bool ended;         /* a session has ended, and `last` is its result */
+    bool traces;               /* the session records by the GPU vendor's library, too */
+    _Atomic bool hooks, heard; /* it has told of a call; and that has its handler */
+    pid_t pid;                 /* that began the session */
+    bool injected;             /* it is one of gpufl trace */
+    bool ended;                /* a session has ended, and `last` is its result */
     struct writer_result last;
     _Atomic bool switched_off;
+    bool exit_given_up;      /* by the handler before */
+    _Atomic bool stop_asked; /* by a signal handler, of what it interrupted */
+    struct writer_flush flush;
     struct recorder recorder;
-} process = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, .recorder = RECORDER_INIT};
+} process = {.recorder = RECORDER_INIT};
 
 /* A forked child has the parent's memory but not its writer thread, so it records
  * nothing until it calls gpufl_init. Locks may have been held by other threads at the
@@ -44,28 +51,19 @@ static struct {
 static void reset_in_child(void)
 {
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_relaxed);
-    /* Only close(2) is safe here, and the writer may be half freed. Its memory stays
-     * behind. */
+    /* Only close(2) is safe here. The writer may be half freed: its memory stays. */
     session_dir_close(&process.dir);
-    if (process.writer) {
-        process.left_behind = process.writer;
-        process.writer = NULL;
+    session_open_after_fork(&process.opening);
+    if (process.writer || process.ending) {
+        process.left_behind = process.writer ? process.writer : process.ending;
+        process.writer = process.ending = NULL;
     }
-    process.lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    call_lock_after_fork();
     fork_guard_in_child();
     library_log_after_fork();
     stacks_after_fork();
     recorder_after_fork(&process.recorder);
-}
-
-void gpufl_set_log_callback(gpufl_log_fn log, void *arg)
-{
-    library_log_set(log, arg);
-}
-
-void gpufl_init_options_default(struct gpufl_init_options *options)
-{
-    *options = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
+    job_threads_after_fork();
 }
 
 bool gpufl_is_disabled(void)
@@ -74,81 +72,97 @@ bool gpufl_is_disabled(void)
            atomic_load_explicit(&process.switched_off, memory_order_relaxed);
 }
 
+static void take_result(void)
+{
+    free(process.last.report);
+    writer_stop(process.ending, &process.last);
+    process.ending = NULL;
+    process.ended = true;
+    job_threads_end();
+}
+
+/* A writer that hangs keeps all that it uses. */
 static void stop_locked(void)
 {
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
     if (process.writer) {
-        free(process.last.report);
-        process.stopping = process.writer;
+        process.ending = process.writer;
         process.writer = NULL;
-        writer_stop(process.stopping, &process.last);
-        process.stopping = NULL;
-        process.ended = true;
+        if (writer_end(process.ending)) {
+            take_result();
+        } else {
+            job_threads_watch(); /* what hangs would keep the process */
+        }
     }
 }
 
-/* \return 0, ETIMEDOUT, or EDEADLK where a signal handler calls exit() while its thread
- * is in a function that has the lock. */
-static int lock_soon(void)
+/* Whether the session before still has no end; if it has meanwhile, it is over. */
+static bool hangs_locked(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_mutex_timedlock */
-    until.tv_sec += WRITER_STOP_MS / 1000;
-    return pthread_mutex_timedlock(&process.lock, &until);
+    if (process.ending && writer_has_ended(process.ending)) {
+        take_result();
+    }
+    return process.ending;
 }
 
 /* exit() waits no longer than this for what hangs. What an interrupted function uses is
  * not freed. */
 static void stop_soon_locked(bool interrupted)
 {
-    atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
     if (!process.writer || process.pid != getpid()) {
         return;
     }
-    if (!writer_end(process.writer) || interrupted) {
+    if (interrupted) {
+        writer_end(process.writer);
         process.left_behind = process.writer;
         process.writer = NULL;
     }
     stop_locked();
 }
 
-/* At exit() and the return from main, behind the end of the vendor's runtime if the job
- * has set it up after us: then the other handler has been called before. */
-static void end_at_exit(void)
+/* The vendor's runtime has ended if the job has set it up after us: then the other
+ * handler has been called before. */
+static void stop_behind_runtime_locked(bool interrupted)
 {
-    int rc = lock_soon();
-    if (rc == 0 || rc == EDEADLK) {
-        bool heard = atomic_load_explicit(&process.heard, memory_order_relaxed);
-        if (process.writer && process.traces && !heard) {
-            writer_abandon_tracer(process.writer);
-        }
-        if (!process.traces || !heard) {
-            stop_soon_locked(rc == EDEADLK);
-        }
+    bool heard = atomic_load_explicit(&process.heard, memory_order_acquire);
+    if (process.writer && process.traces && !heard) {
+        writer_abandon_tracer(process.writer);
     }
-    if (rc == 0) {
-        pthread_mutex_unlock(&process.lock);
+    if (!process.traces || !heard) {
+        stop_soon_locked(interrupted);
     }
 }
 
-/* Handlers are called in the reverse order: the vendor's runtime, which was set up before
- * its first call that we heard of, is still there. */
-static void end_traced_at_exit(void)
+static void at_exit(void (*stop)(bool interrupted))
 {
-    int rc = lock_soon();
+    int rc = process.exit_given_up ? ETIMEDOUT : call_lock_soon("exit()");
+    process.exit_given_up = rc == ETIMEDOUT;
     if (rc == 0 || rc == EDEADLK) {
-        stop_soon_locked(rc == EDEADLK);
+        stop(rc == EDEADLK);
     }
     if (rc == 0) {
-        pthread_mutex_unlock(&process.lock);
+        call_lock_release();
     }
+}
+
+static void end_at_exit(void)
+{
+    at_exit(stop_behind_runtime_locked);
+}
+
+/* Handlers are called in the reverse order: the vendor's runtime, which was set up before
+ * its first call that we heard of, is still there, unless that comes during exit(). */
+static void end_traced_at_exit(void)
+{
+    at_exit(stop_soon_locked);
 }
 
 static void hook_at_first_call(void)
 {
-    if (!atomic_load_explicit(&process.heard, memory_order_relaxed) &&
-        !atomic_exchange_explicit(&process.heard, true, memory_order_relaxed)) {
+    if (!atomic_load_explicit(&process.hooks, memory_order_relaxed) &&
+        !atomic_exchange_explicit(&process.hooks, true, memory_order_relaxed)) {
         atexit(end_traced_at_exit);
+        atomic_store_explicit(&process.heard, true, memory_order_release);
     }
 }
 
@@ -157,6 +171,7 @@ static gpufl_status hook_once(void)
 {
     if (!process.hooked) {
         session_dir_init(&process.dir);
+        job_threads_prepare(gpufl_shutdown);
         process.hooked = recorder_prepare(&process.recorder) &&
                          pthread_atfork(fork_guard_before, fork_guard_in_parent,
                                         reset_in_child) == 0 &&
@@ -179,153 +194,163 @@ static void on_wait(const struct trace_wait *wait)
 
 static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
 
-/* A fork waits, so that its child sees each descriptor that it got, and closes it. */
-static gpufl_status open_directory(const struct settings *settings)
-{
-    struct session_dir *dir = &process.dir;
-    dir->rotate_bytes = settings->rotate_bytes;
-    dir->rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000;
-    dir->sync_each_write = settings->sync_each_write;
-    dir->with_sass = settings->source_collection && profiler_samples(settings->engine) &&
-                     settings->max_engine >= GPUFL_ENGINE_PC_SAMPLING;
-    fork_guard_enter();
-    gpufl_status status = session_dir_open(dir, settings->log_path);
-    int saved = errno;
-    fork_guard_leave();
-    errno = saved;
-    return status;
-}
-
 static gpufl_status start_writer(const struct settings *settings)
 {
     struct profiler profiler;
-    process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
+    process.last_generation = recorder_generation_after(process.last_generation);
     profiler_start(&profiler, settings, &listener);
     process.traces = profiler.runs != GPUFL_ENGINE_MONITOR;
+    if (process.traces && !atomic_load_explicit(&process.heard, memory_order_relaxed)) {
+        atexit(end_at_exit); /* before a runtime that is there already has ended */
+    }
     process.pid = getpid();
     const struct writer_input input = {.rings = &process.recorder.rings,
                                        .names = &process.recorder.names,
+                                       .flush = &process.flush,
                                        .generation = process.last_generation};
+    call_lock_patience(settings->shutdown_ms + WRITER_LAST_WRITES_MS);
+    job_threads_begin(); /* while no thread of ours waits for the loader's lock */
     gpufl_status status =
         writer_start(settings, &profiler, &process.dir, &input, &process.writer);
     if (status == GPUFL_OK) {
-        atomic_store_explicit(&process.recorder.generation, process.last_generation,
-                              memory_order_release);
+        atomic_store(&process.recorder.generation, process.last_generation);
+    } else {
+        job_threads_end();
     }
     return status;
 }
 
-/* Keeps errno, which says why to the caller, too. */
-static void say_not_recording(const struct settings *settings, gpufl_status status,
-                              bool opened)
+static gpufl_status start_locked(const struct gpufl_init_options *given,
+                                 struct settings *settings, char why[256])
 {
-    int reason = errno;
-    if (status == GPUFL_ERR_NOMEM) {
-        library_log(GPUFL_LOG_ERROR,
-                    "not recording: out of memory, or of keys for data of threads "
-                    "(PTHREAD_KEYS_MAX)");
-    } else if (opened) {
-        library_log(GPUFL_LOG_ERROR,
-                    "not recording: cannot start a thread: %s (raise the limit of "
-                    "processes, ulimit -u or pids.max)",
-                    strerror(reason));
-    } else {
-        library_log(GPUFL_LOG_ERROR,
-                    "not recording: cannot create a session in %s: %s (set "
-                    "log_path to a writable directory)",
-                    settings->log_path, strerror(reason));
+    if (hangs_locked()) {
+        return session_says_refused(writer_session_id(process.ending));
     }
-    errno = reason;
-}
-
-static gpufl_status start_locked(const struct settings *settings)
-{
     gpufl_status status = hook_once();
     if (status == GPUFL_OK) {
-        status = open_directory(settings);
+        status = session_open(&process.dir, given, settings, &process.opening, why);
     }
     bool opened = status == GPUFL_OK;
-    if (opened) {
-        status = start_writer(settings);
-    }
-    if (status != GPUFL_OK) {
-        say_not_recording(settings, status, opened);
+    status = opened ? start_writer(settings) : status;
+    if ((status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM) && !process.opening) {
+        session_says_failed(settings, status, opened);
     }
     return status;
 }
 
-/* A thread that is cancelled while it waits for the writer would keep the lock. */
-static int lock_process(void)
+static void leave(int cancel_state)
 {
-    int state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    pthread_mutex_lock(&process.lock);
-    return state;
+    if (atomic_exchange_explicit(&process.stop_asked, false, memory_order_relaxed)) {
+        stop_locked();
+    }
+    call_lock_leave(cancel_state);
 }
 
-static void unlock_process(int state)
+static gpufl_status begin_locked(const struct gpufl_init_options *options)
 {
-    pthread_mutex_unlock(&process.lock);
-    pthread_setcancelstate(state, NULL);
+    struct gpufl_init_options given;
+    struct settings settings;
+    char why[256];
+    gpufl_status status = settings_begin(options, &given, &settings, why);
+    if (status == GPUFL_OK) {
+        status = start_locked(&given, &settings, why);
+    }
+    atomic_store(&process.switched_off, status == GPUFL_OFF);
+    if (status == GPUFL_ERR_USAGE) {
+        library_log(GPUFL_LOG_ERROR, "not recording: %s", why);
+    }
+    return status;
 }
 
 gpufl_status gpufl_init(const struct gpufl_init_options *options)
 {
-    struct settings settings;
-    char why[256];
-    gpufl_status status = settings_resolve(options, &settings, why);
-    int cancel_state = lock_process();
-    stop_locked();
-    atomic_store_explicit(&process.switched_off, status == GPUFL_OFF,
-                          memory_order_relaxed);
-    if (status == GPUFL_OK) {
-        status = start_locked(&settings);
-    } else if (status == GPUFL_ERR_USAGE) {
-        library_log(GPUFL_LOG_ERROR, "not recording: %s", why);
+    int cancel_state;
+    if (!call_lock_enter("gpufl_init", &cancel_state)) {
+        return GPUFL_ERR_IO;
     }
-    unlock_process(cancel_state);
+    if (process.writer && process.injected) {
+        session_says_instead_of(writer_session_id(process.writer));
+    }
+    stop_locked();
+    process.injected = false;
+    gpufl_status status = begin_locked(options);
+    leave(cancel_state);
+    return status;
+}
+
+/* Who has the lock, this thread or another, may wait for CUDA, which waits for us. */
+gpufl_status gpufl_init_injected(const struct gpufl_init_options *options)
+{
+    gpufl_status status = GPUFL_BUSY;
+    int cancel_state;
+    if (!call_lock_try(&cancel_state)) {
+        session_says_records_itself("");
+        return status;
+    }
+    if (process.writer) {
+        session_says_records_itself(writer_session_id(process.writer));
+    } else {
+        status = begin_locked(options);
+        process.injected = true;
+    }
+    leave(cancel_state);
     return status;
 }
 
 void gpufl_shutdown(void)
 {
-    int cancel_state = lock_process();
-    stop_locked();
-    unlock_process(cancel_state);
+    int cancel_state;
+    if (call_lock_enter("gpufl_shutdown", &cancel_state)) {
+        stop_locked();
+        hangs_locked();
+        leave(cancel_state);
+    } else if (errno == EDEADLK) {
+        atomic_store_explicit(&process.stop_asked, true, memory_order_relaxed);
+    }
 }
 
 gpufl_status gpufl_session_id(char out[40])
 {
+    int cancel_state;
     out[0] = '\0';
-    int cancel_state = lock_process();
-    if (process.writer) {
-        snprintf(out, 40, "%s", writer_session_id(process.writer));
+    if (call_lock_enter("gpufl_session_id", &cancel_state)) {
+        snprintf(out, 40, "%s", process.writer ? writer_session_id(process.writer) : "");
+        leave(cancel_state);
     }
-    unlock_process(cancel_state);
     return out[0] ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
+/* Waits without the lock, which others need meanwhile. */
 void gpufl_flush(void)
 {
-    int cancel_state = lock_process();
-    if (process.writer) {
-        writer_flush(process.writer);
+    int cancel_state;
+    struct writer_ticket ticket = {0};
+    if (call_lock_enter("gpufl_flush", &cancel_state)) {
+        if (process.writer) {
+            ticket = writer_ask_flush(process.writer);
+        }
+        leave(PTHREAD_CANCEL_DISABLE);
+        writer_flush_wait(&process.flush, &ticket);
+        pthread_setcancelstate(cancel_state, NULL);
     }
-    unlock_process(cancel_state);
     pthread_testcancel(); /* it waits, so it is a point of cancellation */
 }
 
 gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 {
     struct gpufl_stats full;
-    int cancel_state = lock_process();
-    bool known = process.writer || process.ended;
-    if (process.writer) {
-        writer_stats(process.writer, &full);
+    int cancel_state;
+    if (!call_lock_enter("gpufl_get_stats", &cancel_state)) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    struct writer *w = process.writer ? process.writer : process.ending;
+    bool known = w || process.ended;
+    if (w) {
+        writer_stats(w, &full);
     } else {
         full = process.last.stats;
     }
-    unlock_process(cancel_state);
+    leave(cancel_state);
     if (!known || stats->struct_size < sizeof(size_t)) {
         return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
     }
@@ -336,30 +361,15 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
     return GPUFL_OK;
 }
 
-/* errno is that of the first call that failed. */
-static gpufl_status write_report(const char *report, const char *path)
-{
-    FILE *out = path && *path ? fopen(path, "we") : stdout;
-    if (!out) {
-        return GPUFL_ERR_IO;
-    }
-    bool written = fputs(report, out) >= 0;
-    int reason = errno;
-    bool closed = (out == stdout ? fflush(out) : fclose(out)) == 0;
-    if (!written) {
-        errno = reason;
-    }
-    return written && closed ? GPUFL_OK : GPUFL_ERR_IO;
-}
-
 gpufl_status gpufl_generate_report(const char *path)
 {
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
-    int cancel_state = lock_process();
-    if (process.ended && process.last.report) {
-        status = write_report(process.last.report, path);
+    int cancel_state;
+    if (call_lock_enter("gpufl_generate_report", &cancel_state)) {
+        bool known = process.ended && process.last.report;
+        status = known ? summary_write(process.last.report, path) : status;
+        leave(cancel_state);
     }
-    unlock_process(cancel_state);
     return status;
 }
 

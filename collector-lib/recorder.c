@@ -44,8 +44,8 @@ bool recorder_prepare(struct recorder *r)
 
 void recorder_after_fork(struct recorder *r)
 {
-    pthread_mutex_init(&r->rings.lock, NULL);
-    pthread_mutex_init(&r->names.lock, NULL);
+    const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    r->rings.lock = r->names.lock = fresh;
     r->rings.first = NULL;
     r->rings.count = 0;
     this_ring = NULL;

@@ -32,6 +32,13 @@ struct recorder {
 /** Once a process, before the first session. False without memory. */
 bool recorder_prepare(struct recorder *recorder);
 
+/** The generation behind \p last, which is never 0: rows and scopes of 65,535 sessions
+ * before are gone. */
+static inline uint16_t recorder_generation_after(uint16_t last)
+{
+    return (uint16_t)(last % UINT16_MAX + 1);
+}
+
 /** In the child of a fork, which records nothing until it begins a session. */
 void recorder_after_fork(struct recorder *recorder);
 

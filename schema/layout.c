@@ -91,6 +91,13 @@ static bool strip_suffix(const char *name, size_t *len, const char *suffix)
     return true;
 }
 
+size_t layout_log_dir_len(const char *path)
+{
+    size_t len = strlen(path);
+    strip_suffix(path, &len, ".log");
+    return len;
+}
+
 /* Splits `<prefix><channel>.<number>`, of which the first \p len bytes of \p name are. */
 static bool parse_prefixed(const char *name, size_t len, const char *prefix,
                            struct layout_name *out)

@@ -63,6 +63,10 @@ bool layout_name_ok(const char *name);
 /** True when \p name can be a channel: `[A-Za-z0-9_-]{1,31}`. */
 bool layout_channel_ok(const char *name);
 
+/** Length of the log directory that \p path names: the existing clients take `<dir>.log`
+ * for `<dir>`. */
+size_t layout_log_dir_len(const char *path);
+
 /** Classifies \p name. Never fails: an unknown name is LAYOUT_OTHER. */
 struct layout_name layout_parse(const char *name);
 

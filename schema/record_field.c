@@ -127,6 +127,21 @@ static bool spells(struct record_text name, const char *key)
     return !*key && at == name.len;
 }
 
+bool record_field_next(struct record_text *rest, struct record_text *name,
+                       struct record_text *value)
+{
+    const char *end = rest->at + rest->len;
+    const char *mark = over_space(rest->at, end);
+    bool more = mark && mark < end && (*mark == '{' || *mark == ',');
+    const char *at = over_space(over_key(more ? mark + 1 : NULL, end, name), end);
+    const char *behind = over_value(at, end);
+    value->at = at;
+    value->len = behind ? (size_t)(behind - at) : 0;
+    rest->at = behind;
+    rest->len = behind ? (size_t)(end - behind) : 0;
+    return behind != NULL;
+}
+
 unsigned record_field_times(const char *line, size_t len, const char *key)
 {
     const char *end = line + len;

@@ -24,6 +24,12 @@ bool record_field_text(const char *line, size_t len, const char *key,
 /** True when the top-level member \p key of \p line is the string \p value. */
 bool record_field_is(const char *line, size_t len, const char *key, const char *value);
 
+/** Takes the first member off \p rest, which at first is a line, or an object in it:
+ * \p name without its quotes, \p value as it stands there. \return false when there is
+ * none before the line ends or stops being JSON. */
+bool record_field_next(struct record_text *rest, struct record_text *name,
+                       struct record_text *value);
+
 /** \return how many top-level members of \p line have \p key for their key, also spelled
  * with \\u escapes, up to where the line stops being JSON. */
 unsigned record_field_times(const char *line, size_t len, const char *key);

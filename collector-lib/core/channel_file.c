@@ -98,23 +98,22 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     layout_active(active, name, false);
     layout_numbered(sealed, name, number, false);
     layout_next(next, name, number + 1);
-    int fd = channel_file_create_anew(dir, next);
-    if (fd < 0) {
+    struct own_fd begun;
+    if (!own_fd_take(&begun, channel_file_create_anew(dir, next))) {
         return;
     }
     bool is_sealed = was_sealed || channel_file_rename_new(dir, active, sealed);
     if (is_sealed && (was_sealed ? channel_file_rename_new(dir, next, active)
                                  : renameat(dir, next, dir, active) == 0)) {
         own_fd_close(&file->own);
-        *file = (struct channel_file){.rotated = number};
-        own_fd_take(&file->own, fd);
+        *file = (struct channel_file){.own = begun, .rotated = number};
         return;
     }
     /* Readers wait for an active file, so the seal is undone, or finished later. */
     if (!is_sealed || (!was_sealed && renameat(dir, sealed, dir, active) == 0)) {
         unlinkat(dir, next, 0);
     }
-    close(fd);
+    own_fd_close(&begun);
 }
 
 void channel_file_tear(struct channel_file *file, uint64_t bytes)
@@ -212,12 +211,14 @@ static off_t common_with(const struct channel_file *file, int dir, const char *a
     if (!S_ISREG(there->st_mode)) {
         return 0;
     }
-    int other = openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (other < 0) {
+    struct own_fd other;
+    if (!own_fd_take_briefly(
+            &other,
+            openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))) {
         return -1;
     }
-    off_t common = common_bytes(file->own.fd, other);
-    close(other);
+    off_t common = common_bytes(file->own.fd, other.fd);
+    own_fd_close(&other);
     return common;
 }
 
@@ -241,20 +242,20 @@ static bool channel_file_put_back(struct channel_file *file, int dir, const char
     char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
     snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
     unlinkat(dir, staged, 0);
-    int fd = channel_file_create(dir, staged);
-    if (fd < 0) {
+    struct own_fd copy;
+    if (!own_fd_take(&copy, channel_file_create(dir, staged))) {
         return false;
     }
-    if (copy_all(file->own.fd, fd) &&
+    if (copy_all(file->own.fd, copy.fd) &&
         (replaces ? renameat(dir, staged, dir, active) == 0
                   : channel_file_rename_new(dir, staged, active))) {
         own_fd_close(&file->own);
-        own_fd_take(&file->own, fd);
+        file->own = copy;
         return true;
     }
     int saved = errno;
     unlinkat(dir, staged, 0);
-    close(fd);
+    own_fd_close(&copy);
     errno = saved;
     return false;
 }

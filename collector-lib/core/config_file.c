@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/named_file.h"
 #include "collector-lib/core/flat_json.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/option_fields.h"
+#include "collector-lib/core/own_fd.h"
+
+#define SHOWN_MAX_BYTES 300 /* of the path in a message */
 
 static void set_from_member(void *arg, const char *key, enum flat_json_kind kind,
                             const char *value)
@@ -19,35 +23,36 @@ static void set_from_member(void *arg, const char *key, enum flat_json_kind kind
     option_fields_take_member(&file->options, file->path, key, kind, value);
 }
 
-static ssize_t read_text(struct config_file *file, const char **fault)
+void config_file_read(struct config_file *file)
 {
-    int fd = named_file_open(file->path, fault);
-    ssize_t n = fd >= 0 ? read(fd, file->text, CONFIG_FILE_MAX_BYTES) : -1;
-    if (n < 0 && !*fault) {
-        *fault = strerror(errno);
+    const char *fault;
+    struct own_fd own;
+    bool opened = own_fd_take_briefly(&own, named_file_open(file->path, &fault));
+    ssize_t n = opened ? read(own.fd, file->text, sizeof file->text) : -1;
+    if (n < 0 && !fault) {
+        fault = strerror(errno);
+    } else if (n > (ssize_t)CONFIG_FILE_MAX_BYTES) {
+        fault = "too long (expected 65536 bytes at most)";
     }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return n;
+    own_fd_close(&own);
+    file->bytes = n < 0 ? 0 : (size_t)n;
+    snprintf(file->fault, sizeof file->fault, "%s", fault ? fault : "");
 }
 
-void config_file_read(struct config_file *file)
+void config_file_parse(struct config_file *file)
 {
     struct flat_json_place stopped;
     file->options = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
-    if (!file->path || !*file->path) {
+    if (!*file->path) {
         return;
     }
-    const char *fault;
-    ssize_t n = read_text(file, &fault);
-    if (n < 0) {
-        library_log(GPUFL_LOG_WARNING, "configuration file %s ignored: %s", file->path,
-                    fault);
+    if (*file->fault) {
+        library_log(GPUFL_LOG_WARNING, "%s: '%.*s%s' ignored: %s", file->named_by,
+                    MESSAGE_VALUE(file->path, SHOWN_MAX_BYTES), file->fault);
         return;
     }
-    file->text[n] = '\0';
-    if (!flat_json_parse(file->text, (size_t)n, set_from_member, file, &stopped)) {
+    file->text[file->bytes] = '\0';
+    if (!flat_json_parse(file->text, file->bytes, set_from_member, file, &stopped)) {
         library_log(GPUFL_LOG_WARNING,
                     "%s:%u:%u: not a JSON object; only what precedes the error is "
                     "used",

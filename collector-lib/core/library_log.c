@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call of the program's function at a time, under a lock, so that it is not running
- * any more once it was replaced. */
+ * any more once it was replaced. Who waits for a call may hold what that waits for. */
 #include "collector-lib/core/library_log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,8 @@
 
 #include "base/message.h"
 #include "base/text.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/thread.h"
 
 #define STDERR_WAIT_MS 100
 
@@ -24,22 +28,39 @@ static struct {
     pthread_mutex_t lock; /* tells a thread that it holds it */
     gpufl_log_fn log;     /* NULL = stderr */
     void *arg;
-} library = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+    _Atomic int64_t since_ns; /* the function was called; 0 = it has returned */
+    _Atomic int64_t said_ns;  /* the call of which it was said that it hangs */
+    _Atomic uint64_t patience_ms;
+} library = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+             .patience_ms = LIBRARY_LOG_PATIENCE_MS};
+
+void library_log_patience(uint64_t ms)
+{
+    atomic_store_explicit(&library.patience_ms, ms, memory_order_relaxed);
+}
 
 /* A signal that was pending before stays so. */
-static void write_without_sigpipe(int fd, const char *text, size_t len)
+/* Of the signals that a write may raise, and that would end or stop the job: nobody reads
+ * the pipe, the file may not grow, the job is in the background of the terminal (with
+ * SIGTTOU blocked, the write succeeds: termios(3)). */
+static void write_without_signals(int fd, const char *text, size_t len)
 {
     const struct timespec at_once = {0};
-    sigset_t pipe;
+    sigset_t raised;
     sigset_t old;
     sigset_t pending;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &old);
+    sigemptyset(&raised);
+    sigaddset(&raised, SIGPIPE);
+    sigaddset(&raised, SIGXFSZ);
+    sigaddset(&raised, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &raised, &old);
     sigpending(&pending);
     ssize_t n = write(fd, text, len);
-    if (n < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE)) {
-        sigtimedwait(&pipe, NULL, &at_once);
+    int signal = n >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
+    if (signal && !sigismember(&pending, signal)) {
+        sigemptyset(&raised);
+        sigaddset(&raised, signal);
+        sigtimedwait(&raised, NULL, &at_once);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -58,9 +79,53 @@ static void write_to_stderr(const char *line)
     len += sizeof prefix - 1;
     text[len++] = '\n';
     if (poll(&out, 1, STDERR_WAIT_MS) == 1 && out.revents & POLLOUT) {
-        write_without_sigpipe(out.fd, text, len);
+        write_without_signals(out.fd, text, len);
     }
     errno = saved;
+}
+
+static void call_program(enum gpufl_log_level level, const char *line)
+{
+    char ours[THREAD_NAME_BYTES];
+    bool lent = thread_lend(ours);
+    atomic_store_explicit(&library.since_ns, clock_mono_ns(), memory_order_relaxed);
+    library.log(library.arg, level, line);
+    atomic_store_explicit(&library.since_ns, 0, memory_order_relaxed);
+    if (lent) {
+        thread_rename(ours);
+    }
+}
+
+static void say_hung(const char *given_up)
+{
+    char line[200];
+    snprintf(line, sizeof line,
+             "the function of gpufl_set_log_callback has not returned for %" PRIu64
+             " ms: %s (it may be waiting for a lock of a thread that waits for gpufl)",
+             atomic_load_explicit(&library.patience_ms, memory_order_relaxed), given_up);
+    write_to_stderr(line);
+}
+
+/* Waits for a call, however often, no longer than its time: those that come later do not
+ * wait for it again. */
+static int lock_library(void)
+{
+    int64_t since_ns = atomic_load_explicit(&library.since_ns, memory_order_relaxed);
+    uint64_t gone_ms = since_ns ? (uint64_t)(clock_mono_ns() - since_ns) / 1000000 : 0;
+    uint64_t ms = atomic_load_explicit(&library.patience_ms, memory_order_relaxed);
+    return thread_lock_within(&library.lock, gone_ms < ms ? ms - gone_ms : 0);
+}
+
+static bool lock_to_log(void)
+{
+    int rc = lock_library();
+    int64_t call_ns = atomic_load_explicit(&library.since_ns, memory_order_relaxed);
+    if (rc == ETIMEDOUT && call_ns &&
+        atomic_exchange_explicit(&library.said_ns, call_ns, memory_order_relaxed) !=
+            call_ns) {
+        say_hung("until it does, messages are written here");
+    }
+    return rc == 0;
 }
 
 /* A thread that is cancelled within the program's function would keep the lock. What is
@@ -69,9 +134,9 @@ static void library_log_line(enum gpufl_log_level level, const char *line)
 {
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    bool locked = pthread_mutex_lock(&library.lock) == 0;
+    bool locked = lock_to_log();
     if (locked && library.log) {
-        library.log(library.arg, level, line);
+        call_program(level, line);
     } else {
         write_to_stderr(line);
     }
@@ -98,12 +163,16 @@ void library_log(enum gpufl_log_level level, const char *format, ...)
     }
 }
 
-void library_log_set(gpufl_log_fn log, void *arg)
+void gpufl_set_log_callback(gpufl_log_fn log, void *arg)
 {
-    bool locked = pthread_mutex_lock(&library.lock) == 0;
+    int rc = lock_library();
+    if (rc == ETIMEDOUT) {
+        say_hung("it stays set");
+        return;
+    }
     library.log = log;
     library.arg = arg;
-    if (locked) {
+    if (rc == 0) {
         pthread_mutex_unlock(&library.lock);
     }
 }
@@ -112,4 +181,5 @@ void library_log_after_fork(void)
 {
     pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     library.lock = fresh;
+    atomic_store_explicit(&library.since_ns, 0, memory_order_relaxed);
 }

@@ -4,6 +4,8 @@
 #ifndef GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
 #define GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
 
+#include <stdint.h>
+
 #include <gpufl/gpufl.h>
 
 /** Passes one line on, without newline; "[GPUFL] " comes before it on stderr. Control
@@ -11,8 +13,10 @@
 __attribute__((format(printf, 2, 3))) void library_log(enum gpufl_log_level level,
                                                        const char *format, ...);
 
-/** As gpufl_set_log_callback. */
-void library_log_set(gpufl_log_fn log, void *arg);
+/** The program's function has so many ms to return, by default as many as a session with
+ * default settings has to end; afterwards messages go to stderr until it has. */
+#define LIBRARY_LOG_PATIENCE_MS 3000
+void library_log_patience(uint64_t ms);
 
 /** In a forked child: no other thread holds the lock any more. */
 void library_log_after_fork(void);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector-lib/core/own_fd.h"
 #include "schema/layout.h"
 
 #define MARKER_BYTES 512
@@ -31,15 +32,16 @@ static void marker_format(const struct loss_marker *marker, char text[MARKER_BYT
 
 static bool marker_create(int dir, const char *name, const char *text)
 {
-    int fd =
-        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    struct own_fd file;
+    if (!own_fd_take_briefly(
+            &file, openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                          0666))) {
         return false;
     }
     errno = ENOSPC; /* of a write that is cut short */
-    bool whole = write(fd, text, MARKER_BYTES) == MARKER_BYTES;
+    bool whole = own_fd_write(&file, text, MARKER_BYTES) == MARKER_BYTES;
     int reason = errno;
-    close(fd);
+    own_fd_close(&file);
     if (!whole) {
         unlinkat(dir, name, 0);
         errno = reason;
@@ -51,14 +53,14 @@ static bool marker_create(int dir, const char *name, const char *text)
 static bool marker_overwrite(int dir, const char *name, const char *text)
 {
     struct stat st;
-    int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool whole = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                 st.st_nlink == 1 && st.st_uid == geteuid() &&
-                 st.st_size == MARKER_BYTES &&
-                 pwrite(fd, text, MARKER_BYTES, 0) == MARKER_BYTES;
-    if (fd >= 0) {
-        close(fd);
-    }
+    struct own_fd file;
+    bool whole =
+        own_fd_take_briefly(
+            &file, openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) &&
+        fstat(file.fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+        st.st_uid == geteuid() && st.st_size == MARKER_BYTES &&
+        pwrite(file.fd, text, MARKER_BYTES, 0) == MARKER_BYTES;
+    own_fd_close(&file);
     return whole;
 }
 

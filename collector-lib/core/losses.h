@@ -15,8 +15,8 @@
     X(LOSS_SCOPE_ENDS, "scope_ends",                                                     \
       "ends of scopes by another thread that did not fit in its ring")                   \
     X(LOSS_NOT_ENDED, "scopes_not_ended",                                                \
-      "ends of scopes: they were still open when their thread ended, or when it had "    \
-      "4,096 open")                                                                      \
+      "ends of scopes: they were still open when their thread or the session ended, or " \
+      "when their thread had 4,096 open")                                                \
     X(LOSS_CALLS, "calls",                                                               \
       "launches, copies and sets without scope, stack and external id: their thread's "  \
       "ring was full")                                                                   \
@@ -30,11 +30,28 @@
     LOSSES_OF_RINGS(X)                                                                   \
     X(LOSS_SCOPE_NAMES, "scope_names",                                                   \
       "names of scopes and phases, recorded as \"(other)\": their table was full")       \
+    X(LOSS_SCOPE_PATHS, "scope_paths",                                                   \
+      "paths of scopes (user_scope of kernels) that are cut at 1,023 bytes, or "         \
+      "\"(other)\": their table was full")                                               \
+    X(LOSS_FORGOTTEN, "calls_forgotten",                                                 \
+      "kernels, copies and sets without scope, stack and external id: they ended when "  \
+      "262,144 calls had been made since")                                               \
     X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
       "names of kernels, recorded as \"(other)\": their table was full")                 \
     X(LOSS_STACKS, "stacks",                                                             \
       "launches and synchronisations without their call stack: the table of stacks was " \
       "full")                                                                            \
+    X(LOSS_SAMPLE_NAMES, "sample_names",                                                 \
+      "PC samples whose function or source file has no name: the table of names was "    \
+      "full")                                                                            \
+    X(LOSS_SOURCES, "sources_cut",                                                       \
+      "texts of source files that are cut: they have more than 1 MiB")                   \
+    X(LOSS_RECORDS, "records",                                                           \
+      "kernels, copies and sets: CUPTI had no buffer for them, they had not ended, or "  \
+      "their record could not be read")                                                  \
+    X(LOSS_LAUNCHES, "launches",                                                         \
+      "launches without a record of their kernel: they were captured into a graph, had " \
+      "not ended, or another profiler took CUPTI's buffers")                             \
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \

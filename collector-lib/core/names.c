@@ -12,7 +12,7 @@ struct names *names_new(void)
 {
     struct names *names = calloc(1, sizeof *names);
     if (names) {
-        pthread_mutex_init(&names->lock, NULL);
+        names->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     }
     return names;
 }
@@ -92,7 +92,9 @@ static uint32_t intern_other_name(struct names *names)
 static uint32_t intern_locked(struct names *names, const char *name, uint64_t hash,
                               size_t len)
 {
-    pthread_mutex_lock(&names->lock);
+    if (pthread_mutex_lock(&names->lock) != 0) {
+        return 0;
+    }
     _Atomic uint32_t *slot = find_name_slot(names, name, hash);
     uint32_t id = *slot;
     if (!id) {

@@ -25,7 +25,7 @@ struct names {
 
 #define NAMES_INIT                                                                       \
     {                                                                                    \
-        .lock = PTHREAD_MUTEX_INITIALIZER                                                \
+        .lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP                                  \
     }
 
 /** Allocates an empty table. NULL without memory. */
@@ -39,8 +39,9 @@ uint64_t names_hash(const char *name, size_t *len);
 /** Takes the place of the names for which there is no room. */
 #define NAMES_OTHER "(other)"
 
-/** Returns the id of \p name, 0 without memory. Sets \p stored to the table's copy,
- * which lives as long as the table. Takes the lock for a name that is new only. */
+/** Returns the id of \p name, 0 without memory, or where it has interrupted itself on
+ * this thread, as in a signal handler. Sets \p stored to the table's copy, which lives as
+ * long as the table. Takes the lock for a name that is new only. */
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored);
 

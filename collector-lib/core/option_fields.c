@@ -9,27 +9,43 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/message.h"
 #include "base/nearest.h"
 #include "base/parse_bool.h"
 #include "collector-lib/core/library_log.h"
 
-enum kind { KIND_TEXT, KIND_INT, KIND_BOOL, KIND_BACKEND, KIND_ENGINE };
+#define EXPECTED_BYTES 120
 
+/* An empty list in the environment is a value, other than an empty text. */
+enum kind {
+    KIND_TEXT,
+    KIND_LIST,
+    KIND_WORD,
+    KIND_INT,
+    KIND_BOOL,
+    KIND_BACKEND,
+    KIND_ENGINE
+};
+
+/* Of an int, the least and the most; of a text, the most bytes, 0 = any number. */
 struct field {
     const char *key;
     const char *env;
     enum kind kind;
     size_t at;
+    int min, max;
 };
 
-#define FIELD(name, env, kind)                                                           \
+#define FIELD_WITHIN(name, env, kind, min, max)                                          \
     {                                                                                    \
-#name, env, kind, offsetof(struct gpufl_init_options, name)                      \
+#name, env, kind, offsetof(struct gpufl_init_options, name), min, max            \
     }
+#define FIELD(name, env, kind) FIELD_WITHIN(name, env, kind, 0, 0)
+#define DAY_MS                 86400000
 
 static const struct field fields[] = {
-    FIELD(app_name, "GPUFL_APP_NAME", KIND_TEXT),
-    FIELD(log_path, "GPUFL_LOG_DIR", KIND_TEXT),
+    FIELD_WITHIN(app_name, "GPUFL_APP_NAME", KIND_TEXT, 0, OPTION_APP_NAME_BYTES - 1),
+    FIELD_WITHIN(log_path, "GPUFL_LOG_DIR", KIND_TEXT, 0, PATH_MAX - 1),
     FIELD(backend_url, "GPUFL_BACKEND_URL", KIND_TEXT),
     FIELD(api_key, "GPUFL_API_KEY", KIND_TEXT),
     FIELD(api_path, "GPUFL_API_PATH", KIND_TEXT),
@@ -40,8 +56,9 @@ static const struct field fields[] = {
     FIELD(enable_synchronization, NULL, KIND_BOOL),
     FIELD(enable_memory_tracking, NULL, KIND_BOOL),
     FIELD(enable_cuda_graphs_tracking, NULL, KIND_BOOL),
-    FIELD(system_sample_rate_ms, "GPUFL_SYSTEM_SAMPLE_RATE_MS", KIND_INT),
-    FIELD(kernel_sample_rate_ms, NULL, KIND_INT),
+    FIELD_WITHIN(system_sample_rate_ms, "GPUFL_SYSTEM_SAMPLE_RATE_MS", KIND_INT, 0,
+                 DAY_MS),
+    FIELD_WITHIN(kernel_sample_rate_ms, NULL, KIND_INT, INT_MIN, INT_MAX),
     FIELD(continuous_system_sampling, NULL, KIND_BOOL),
     FIELD(backend, NULL, KIND_BACKEND),
     FIELD(profiling_engine, "GPUFL_PROFILING_ENGINE", KIND_ENGINE),
@@ -49,16 +66,21 @@ static const struct field fields[] = {
     FIELD(flush_logs_always, "GPUFL_FLUSH_LOGS_ALWAYS", KIND_BOOL),
     FIELD(enable_debug_output, "GPUFL_DEBUG", KIND_BOOL),
     FIELD(enabled, NULL, KIND_BOOL),
-    FIELD(pm_sampling_interval_us, NULL, KIND_INT),
-    FIELD(pm_sampling_max_samples, NULL, KIND_INT),
+    FIELD_WITHIN(pm_sampling_interval_us, NULL, KIND_INT, 1, 1000000),
+    FIELD_WITHIN(pm_sampling_max_samples, NULL, KIND_INT, 1, 1 << 20),
     FIELD(pm_sampling_preset, NULL, KIND_TEXT),
     FIELD(pm_sampling_metrics, NULL, KIND_TEXT),
     FIELD(pm_sampling_scope_only, NULL, KIND_BOOL),
     FIELD(deep_window_only, NULL, KIND_BOOL),
-    FIELD(simulated_gpus, "GPUFL_SIMULATED_GPUS", KIND_INT),
+    FIELD_WITHIN(simulated_gpus, "GPUFL_SIMULATED_GPUS", KIND_INT, 0, 16),
     FIELD(device_details, "GPUFL_DEVICE_DETAILS", KIND_BOOL),
-    FIELD(kernel_details, "GPUFL_KERNEL_DETAILS", KIND_TEXT),
-    FIELD(trace_buffer_kib, "GPUFL_TRACE_BUFFER_KIB", KIND_INT),
+    FIELD(kernel_details, "GPUFL_KERNEL_DETAILS", KIND_WORD),
+    /* 64 of the largest are 1 GiB. */
+    FIELD_WITHIN(trace_buffer_kib, "GPUFL_TRACE_BUFFER_KIB", KIND_INT, 64, 16384),
+    FIELD(source_roots, "GPUFL_SOURCE_ROOTS", KIND_LIST),
+    /* With less, samples are lost; CUPTI itself would take 512. */
+    FIELD_WITHIN(pc_sampling_buffer_mib, "GPUFL_PC_SAMPLING_BUFFER_MIB", KIND_INT, 16,
+                 1024),
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
@@ -76,6 +98,8 @@ static size_t field_size(enum kind kind)
 {
     switch (kind) {
     case KIND_TEXT:
+    case KIND_LIST:
+    case KIND_WORD:
         return sizeof(char *);
     case KIND_BOOL:
         return sizeof(bool);
@@ -89,14 +113,24 @@ static size_t field_size(enum kind kind)
     return sizeof(int);
 }
 
+static bool is_text(const struct field *field)
+{
+    return field_size(field->kind) == sizeof(char *);
+}
+
 static bool field_same(const struct field *field, const void *left, const void *right)
 {
-    if (field->kind == KIND_TEXT) {
+    if (is_text(field)) {
         const char *a = *(const char *const *)left;
         const char *b = *(const char *const *)right;
         return strcmp(a ? a : "", b ? b : "") == 0;
     }
     return memcmp(left, right, field_size(field->kind)) == 0;
+}
+
+void gpufl_init_options_default(struct gpufl_init_options *options)
+{
+    *options = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
 }
 
 void option_fields_take_whole(struct gpufl_init_options *into,
@@ -123,15 +157,16 @@ void option_fields_take_code(struct gpufl_init_options *into,
     }
 }
 
-static bool parse_whole_int(const char *text, int *out)
+bool option_fields_number(const char *text, long long min, long long max, long long *out)
 {
     char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno || end == text || *end || value < INT_MIN || value > INT_MAX) {
+    long long value = strtoll(text, &end, 10);
+    bool begins = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
+    if (errno || !begins || end == text || *end || value < min || value > max) {
         return false;
     }
-    *out = (int)value;
+    *out = value;
     return true;
 }
 
@@ -147,56 +182,145 @@ static bool parse_choice(const char *text, const char *const *names, size_t coun
     return false;
 }
 
-const char *option_fields_engine(const char *name, enum gpufl_profiling_engine *out)
+static const char *const backend_name[] = {"Auto", "Nvidia", "Amd", "None"};
+#define BACKENDS (sizeof backend_name / sizeof backend_name[0])
+
+bool option_fields_engine(const char *name, enum gpufl_profiling_engine *out)
 {
     int number;
-    if (!parse_choice(name, option_engine_name, OPTION_ENGINES, &number)) {
-        return "Monitor, Trace, PcSampling, SassMetrics, RangeProfiler or Deep";
+    bool known = parse_choice(name, option_engine_name, OPTION_ENGINES, &number);
+    if (known) {
+        *out = (enum gpufl_profiling_engine)number;
     }
-    *out = (enum gpufl_profiling_engine)number;
-    return NULL;
+    return known;
 }
 
-/* Sets a field from text. \return NULL, or what was expected. */
-static const char *set_text(struct gpufl_init_options *into, const struct field *field,
-                            const char *text)
+/* Sets a field from text; false if it is none of what put_expected() says. */
+static bool set_text(struct gpufl_init_options *into, const struct field *field,
+                     const char *text)
 {
-    static const char *const backends[] = {"Auto", "Nvidia", "Amd", "None"};
+    void *at = field_at(into, field);
     int number = 0;
+    long long whole;
     switch (field->kind) {
     case KIND_TEXT:
-        *(const char **)field_at(into, field) = text;
-        return NULL;
+    case KIND_LIST:
+    case KIND_WORD:
+        if ((field->max && strlen(text) > (size_t)field->max) ||
+            (field->kind == KIND_WORD && *text && strcmp(text, OPTION_PER_LAUNCH) != 0)) {
+            return false;
+        }
+        *(const char **)at = text;
+        return true;
     case KIND_BOOL:
-        return parse_switch(text, field_at(into, field)) ? NULL : PARSE_SWITCH_WORDS;
+        return parse_switch(text, at);
     case KIND_INT:
-        if (!parse_whole_int(text, &number)) {
-            return "a whole number";
+        if (!option_fields_number(text, field->min, field->max, &whole)) {
+            return false;
         }
-        *(int *)field_at(into, field) = number;
-        return NULL;
+        *(int *)at = (int)whole;
+        return true;
     case KIND_BACKEND:
-        if (!parse_choice(text, backends, 4, &number)) {
-            return "Auto, Nvidia, Amd or None";
+        if (!parse_choice(text, backend_name, BACKENDS, &number)) {
+            return false;
         }
-        *(enum gpufl_backend_kind *)field_at(into, field) =
-            (enum gpufl_backend_kind)number;
-        return NULL;
+        *(enum gpufl_backend_kind *)at = (enum gpufl_backend_kind)number;
+        return true;
     case KIND_ENGINE:
         break;
     }
-    return option_fields_engine(text,
-                                (enum gpufl_profiling_engine *)field_at(into, field));
+    return option_fields_engine(text, at);
+}
+
+static void put_expected(const struct field *field, char out[EXPECTED_BYTES])
+{
+    const char *words = "";
+    switch (field->kind) {
+    case KIND_TEXT:
+        snprintf(out, EXPECTED_BYTES, "%d bytes at most", field->max);
+        return;
+    case KIND_INT:
+        snprintf(out, EXPECTED_BYTES, "a whole number from %d to %d", field->min,
+                 field->max);
+        return;
+    case KIND_BOOL:
+        words = PARSE_SWITCH_WORDS;
+        break;
+    case KIND_WORD:
+        words = OPTION_PER_LAUNCH;
+        break;
+    case KIND_BACKEND:
+        words = "Auto, Nvidia, Amd or None";
+        break;
+    case KIND_ENGINE:
+        words = OPTION_ENGINE_WORDS;
+        break;
+    case KIND_LIST: /* source_roots_resolve() looks at it */
+        break;
+    }
+    snprintf(out, EXPECTED_BYTES, "%s", words);
+}
+
+/* \return whether a value that the program has set in code is one. */
+static bool is_in_range(const struct field *field, const void *value)
+{
+    const char *text;
+    switch (field->kind) {
+    case KIND_INT:
+        return *(const int *)value >= field->min && *(const int *)value <= field->max;
+    case KIND_BACKEND:
+        return (size_t) * (const enum gpufl_backend_kind *)value < BACKENDS;
+    case KIND_ENGINE:
+        return (size_t) * (const enum gpufl_profiling_engine *)value < OPTION_ENGINES;
+    case KIND_TEXT:
+        text = *(const char *const *)value;
+        return !field->max || !text || strlen(text) <= (size_t)field->max;
+    case KIND_LIST:
+    case KIND_WORD:
+    case KIND_BOOL:
+        break;
+    }
+    return true;
+}
+
+static void refuse_field(const struct field *field, const void *value, char why[256])
+{
+    char expected[EXPECTED_BYTES];
+    put_expected(field, expected);
+    if (is_text(field)) {
+        snprintf(why, 256, "%s: '%.*s%s' is too long (expected %s)", field->key,
+                 MESSAGE_VALUE(*(const char *const *)value, OPTION_SHOWN_BYTES),
+                 expected);
+    } else { /* of enums, too, what was given is a number */
+        snprintf(why, 256, "%s: invalid value %d (expected %s)", field->key,
+                 *(const int *)value, expected);
+    }
+}
+
+gpufl_status option_fields_check(const struct gpufl_init_options *given, char why[256])
+{
+    struct gpufl_init_options copy = *given;
+    for (size_t i = 0; i < FIELDS; i++) {
+        const void *value = field_at(&copy, &fields[i]);
+        if (!is_in_range(&fields[i], value)) {
+            refuse_field(&fields[i], value, why);
+            return GPUFL_ERR_USAGE;
+        }
+    }
+    return GPUFL_OK;
 }
 
 void option_fields_take_env(struct gpufl_init_options *into)
 {
     for (size_t i = 0; i < FIELDS; i++) {
         const char *value = fields[i].env ? getenv(fields[i].env) : NULL;
-        const char *wanted = value && *value ? set_text(into, &fields[i], value) : NULL;
-        if (wanted) {
-            library_log(GPUFL_LOG_WARNING, "%s=%s ignored: expected %s", fields[i].env,
-                        value, wanted);
+        bool given = value && (*value || fields[i].kind == KIND_LIST);
+        if (given && !set_text(into, &fields[i], value)) {
+            char expected[EXPECTED_BYTES];
+            put_expected(&fields[i], expected);
+            library_log(GPUFL_LOG_WARNING, "%s=%.*s%s ignored: expected %s",
+                        fields[i].env, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES),
+                        expected);
         }
     }
 }
@@ -209,6 +333,8 @@ static bool type_fits(enum kind kind, enum flat_json_kind given)
     case KIND_INT:
         return given == FLAT_NUMBER;
     case KIND_TEXT:
+    case KIND_LIST:
+    case KIND_WORD:
     case KIND_BACKEND:
     case KIND_ENGINE:
         break;
@@ -228,7 +354,8 @@ static void report_unknown(const char *path, const char *key)
         name[i] = fields[i].key;
     }
     const char *nearest = nearest_name(key, name, FIELDS);
-    library_log(GPUFL_LOG_WARNING, "%s: unknown key \"%s\" ignored%s%s%s", path, key,
+    library_log(GPUFL_LOG_WARNING, "%s: unknown key \"%.*s%s\" ignored%s%s%s", path,
+                MESSAGE_VALUE(key, OPTION_SHOWN_BYTES),
                 nearest ? " (did you mean \"" : "", nearest ? nearest : "",
                 nearest ? "\"?)" : "");
 }
@@ -241,12 +368,14 @@ void option_fields_take_member(struct gpufl_init_options *into, const char *path
         if (strcmp(fields[i].key, key) != 0) {
             continue;
         }
-        const char *wanted = type_fits(fields[i].kind, kind)
-                                 ? set_text(into, &fields[i], value)
-                                 : type_name(fields[i].kind);
-        if (wanted) {
+        char expected[EXPECTED_BYTES];
+        put_expected(&fields[i], expected);
+        if (!type_fits(fields[i].kind, kind)) {
             library_log(GPUFL_LOG_WARNING, "%s: %s ignored: expected %s", path, key,
-                        wanted);
+                        type_name(fields[i].kind));
+        } else if (!set_text(into, &fields[i], value)) {
+            library_log(GPUFL_LOG_WARNING, "%s: %s: %.*s%s ignored: expected %s", path,
+                        key, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES), expected);
         }
         return;
     }

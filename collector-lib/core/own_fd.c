@@ -8,26 +8,40 @@
 #include <unistd.h>
 
 #define LOWEST 500
+/* In the table of 512 that the kernel has made for those above: to let it grow takes
+ * milliseconds in a process with threads, with the low number open. */
+#define BRIEF_LOWEST 400
 
-static int move_up(int fd)
+static bool names(const struct own_fd *own, int fd)
 {
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
-    if (high < 0) { /* beyond the limit of the process */
-        return fd;
-    }
-    close(fd);
-    return high;
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == own->device &&
+           st.st_ino == own->inode;
 }
 
-bool own_fd_take(struct own_fd *own, int fd)
+/* Until it has its high number, the job may close the low one, and open its own file
+ * there; and it may take the high one with dup2(2). What is the job's is left to it. */
+static void move_up(struct own_fd *own, int lowest)
+{
+    int low = own->fd;
+    int high = fcntl(low, F_DUPFD_CLOEXEC, lowest);
+    if (high < 0) { /* beyond the limit of the process */
+        return;
+    }
+    bool moved = names(own, high);
+    own->fd = moved ? high : -1;
+    close(moved || names(own, low) ? low : high);
+}
+
+static bool own_fd_take_above(struct own_fd *own, int fd, int lowest)
 {
     struct stat st;
     int saved = errno;
     *own = (struct own_fd)OWN_FD_NONE;
     if (fd >= 0 && fstat(fd, &st) == 0) {
-        *own =
-            (struct own_fd){.fd = move_up(fd), .device = st.st_dev, .inode = st.st_ino};
-        errno = saved;
+        *own = (struct own_fd){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
+        move_up(own, lowest);
+        errno = own->fd >= 0 ? saved : EBADF;
     } else if (fd >= 0) {
         saved = errno;
         close(fd);
@@ -36,11 +50,14 @@ bool own_fd_take(struct own_fd *own, int fd)
     return own->fd >= 0;
 }
 
-static bool names(const struct own_fd *own, int fd)
+bool own_fd_take(struct own_fd *own, int fd)
 {
-    struct stat st;
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == own->device &&
-           st.st_ino == own->inode;
+    return own_fd_take_above(own, fd, LOWEST);
+}
+
+bool own_fd_take_briefly(struct own_fd *own, int fd)
+{
+    return own_fd_take_above(own, fd, BRIEF_LOWEST);
 }
 
 bool own_fd_is_ours(const struct own_fd *own)
@@ -61,7 +78,9 @@ bool own_fd_replace(struct own_fd *own, int fd)
 {
     bool same = names(own, fd);
     if (same) {
-        own->fd = move_up(fd);
+        own->fd = fd;
+        move_up(own, LOWEST);
+        same = own->fd >= 0;
     } else if (fd >= 0) {
         close(fd);
     }
@@ -74,4 +93,57 @@ void own_fd_close(struct own_fd *own)
         close(own->fd);
     }
     own->fd = -1;
+}
+
+DIR *own_fd_read_dir(struct own_fd *own, int fd)
+{
+    DIR *dir = own_fd_take_briefly(own, fd) ? fdopendir(own->fd) : NULL;
+    if (!dir) {
+        int saved = errno;
+        own_fd_close(own);
+        errno = saved;
+    }
+    return dir;
+}
+
+/* closedir(3) closes the number, whosever it is now. Else its memory is lost, which costs
+ * less. */
+void own_fd_end_dir(struct own_fd *own, DIR *dir)
+{
+    int saved = errno;
+    if (own_fd_is_ours(own)) {
+        closedir(dir);
+    }
+    own->fd = -1;
+    errno = saved;
+}
+
+/* Behind the first files of the job, and below the limit that it may set later: what is
+ * given back must be a number that it allows. */
+#define SPARE_LOWEST 20
+
+void spare_fds_take(struct spare_fds *spare)
+{
+    int saved = errno;
+    int ends[SPARE_FDS];
+    bool lacks = false;
+    for (int i = 0; i < SPARE_FDS; i++) {
+        lacks = lacks || !own_fd_is_ours(&spare->own[i]);
+    }
+    if (lacks) {
+        spare_fds_close(spare);
+        if (pipe2(ends, O_CLOEXEC) == 0) {
+            for (int i = 0; i < SPARE_FDS; i++) {
+                own_fd_take_above(&spare->own[i], ends[i], SPARE_LOWEST);
+            }
+        }
+    }
+    errno = saved;
+}
+
+void spare_fds_close(struct spare_fds *spare)
+{
+    for (int i = 0; i < SPARE_FDS; i++) {
+        own_fd_close(&spare->own[i]);
+    }
 }

@@ -4,6 +4,7 @@
 #ifndef GPUFL_COLLECTOR_CORE_OWN_FD_H
 #define GPUFL_COLLECTOR_CORE_OWN_FD_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +21,14 @@ struct own_fd {
     }
 
 /** Takes over \p fd, -1 = none, and gives it a high number, which the program's next
- * files do not get. Keeps errno. \return false for none. */
+ * files do not get. Whatever is read or written belongs behind it: meanwhile the program
+ * may close the low number, and open a file of its own there, which we would close.
+ * Keeps errno. \return false for none, and, with EBADF, if that happened just now. */
 bool own_fd_take(struct own_fd *own, int fd);
+
+/** The same for as long as a function reads or writes: of other numbers, since a job that
+ * takes one of ours knows it, so it is one that is kept. */
+bool own_fd_take_briefly(struct own_fd *own, int fd);
 
 /** True if the number still names the file that was taken. Safe in a signal handler. */
 bool own_fd_is_ours(const struct own_fd *own);
@@ -36,5 +43,32 @@ bool own_fd_replace(struct own_fd *own, int fd);
 
 /** Closes it if it is ours. Safe in a signal handler. */
 void own_fd_close(struct own_fd *own);
+
+/** Takes over \p fd, -1 = none, as own_fd_take_briefly() does, to read the directory.
+ * \return NULL with errno. */
+DIR *own_fd_read_dir(struct own_fd *own, int fd);
+
+/** Ends it, and closes it if it is ours. Keeps errno. */
+void own_fd_end_dir(struct own_fd *own, DIR *dir);
+
+/** Files of /proc that are open at the same time. */
+#define SPARE_FDS 2
+
+/** Descriptors in reserve, for what must be looked at when the job has used up all: the
+ * ends of a pipe, since no file of the job is the same one. */
+struct spare_fds {
+    struct own_fd own[SPARE_FDS];
+};
+
+#define SPARE_FDS_NONE                                                                   \
+    {                                                                                    \
+        .own = { OWN_FD_NONE, OWN_FD_NONE }                                              \
+    }
+
+/** Takes those that it lacks, if there are any. Keeps errno. */
+void spare_fds_take(struct spare_fds *spare);
+
+/** Gives them back: what is opened next gets them. Safe in a signal handler. */
+void spare_fds_close(struct spare_fds *spare);
 
 #endif

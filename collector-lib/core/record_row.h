@@ -16,18 +16,18 @@
 
 /** The first cell of a row, with the bracket before it. */
 #define RECORD_FIRST_CELL(name)                                                          \
-    text_append(out, "[", 1);                                                            \
+    text_char(out, '[');                                                                 \
     RECORD_CELL_(name);
 
 /** A further cell, with the comma before it. */
 #define RECORD_NEXT_CELL(name)                                                           \
-    text_append(out, ",", 1);                                                            \
+    text_char(out, ',');                                                                 \
     RECORD_CELL_(name);
 
 /** A whole row of \p list. */
 #define RECORD_ROW(list)                                                                 \
     do {                                                                                 \
-        list(RECORD_FIRST_CELL, RECORD_NEXT_CELL) text_append(out, "]", 1);              \
+        list(RECORD_FIRST_CELL, RECORD_NEXT_CELL) text_char(out, ']');                   \
     } while (0)
 
 #endif

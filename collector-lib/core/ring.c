@@ -21,7 +21,10 @@ struct ring *rings_add(struct rings *rings)
     /* Rows and scopes are not cleared: their pages are allocated as they are used. */
     memset(ring, 0, offsetof(struct ring, scopes) + offsetof(struct thread_scopes, at));
     ring->rings = rings;
-    pthread_mutex_lock(&rings->lock);
+    if (pthread_mutex_lock(&rings->lock) != 0) {
+        free(ring);
+        return NULL;
+    }
     ring->id = ++rings->last_id;
     ring->next = rings->first;
     rings->first = ring;
@@ -171,6 +174,38 @@ static uint32_t rings_count(struct rings *rings)
     return count;
 }
 
+static uint32_t rows_held(struct rings *rings)
+{
+    uint64_t most = 0;
+    for (struct ring *ring = first_ring(rings); ring; ring = ring->next) {
+        uint64_t held = atomic_load_explicit(&ring->head, memory_order_acquire) -
+                        atomic_load_explicit(&ring->tail, memory_order_relaxed);
+        most = held > most ? held : most;
+    }
+    return (uint32_t)most;
+}
+
+/* An end by another thread, once it is read, waits for those before it, and for its own
+ * turn. */
+void rings_ask(struct rings *rings, struct ring_rows *rows)
+{
+    uint32_t held = rows_held(rings);
+    rows->asked = held ? held : 1; /* ends may wait, too */
+    rows->asked_behind = 2 * RING_ROWS;
+}
+
+static void follow_asked(struct ring_rows *rows, bool more)
+{
+    rows->asked -= rows->share < rows->asked ? rows->share : rows->asked;
+    if (rows->asked == 0) {
+        rows->asked = rows->later.count ? rows->asked_behind : 0;
+        rows->asked_behind = 0;
+    }
+    if (!more) {
+        rows->asked = rows->asked_behind = 0;
+    }
+}
+
 static void remove_ring(struct rings *rings, struct ring *ring)
 {
     pthread_mutex_lock(&rings->lock);
@@ -206,7 +241,9 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *row
     if (rows->now.count > 1) {
         qsort(rows->now.row, rows->now.count, sizeof *rows->now.row, by_time);
     }
-    return more || rows->later.count;
+    more = more || rows->later.count;
+    follow_asked(rows, more);
+    return more;
 }
 
 void ring_rows_fini(struct ring_rows *rows)
@@ -226,7 +263,9 @@ static void take_ended(struct ring *ring)
 
 void ring_take_ended(struct ring *ring)
 {
-    pthread_mutex_lock(&ring->rings->lock);
+    if (pthread_mutex_lock(&ring->rings->lock) != 0) {
+        return; /* the next call does it */
+    }
     ring->elsewhere_seen = atomic_load_explicit(&ring->elsewhere, memory_order_relaxed);
     take_ended(ring);
     pthread_mutex_unlock(&ring->rings->lock);
@@ -257,7 +296,9 @@ static bool note_ended(struct ring *ring, uint64_t instance)
 
 bool rings_end_elsewhere(struct rings *rings, uint64_t instance)
 {
-    pthread_mutex_lock(&rings->lock);
+    if (pthread_mutex_lock(&rings->lock) != 0) {
+        return false;
+    }
     struct ring *ring = rings->first;
     while (ring && ring->id != instance >> RING_INSTANCE_SHIFT) {
         ring = ring->next;

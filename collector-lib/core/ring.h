@@ -90,7 +90,8 @@ struct ring {
 };
 _Static_assert(THREAD_SCOPES_MAX <= RING_ROWS / 2, "begins and ends fit");
 
-/** All rings of the process. Initialise with RINGS_INIT. */
+/** All rings of the process. Initialise with RINGS_INIT. A signal handler that interrupts
+ * who has the lock does not get it: what it records is lost. */
 struct rings {
     pthread_mutex_t lock;
     struct ring *first;
@@ -102,7 +103,7 @@ struct rings {
 
 #define RINGS_INIT                                                                       \
     {                                                                                    \
-        .lock = PTHREAD_MUTEX_INITIALIZER                                                \
+        .lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP                                  \
     }
 
 /** Makes a ring for the calling thread, NULL without memory. rings_drain frees it once
@@ -149,6 +150,8 @@ struct ring_rows {
     uint32_t share;        /* what the last drain took from a ring at most */
     size_t ripening;       /* the first ones of `later`, which come after … */
     uint32_t ripe_in;      /* … so many rows more of each ring */
+    uint32_t asked;        /* rows of each ring to drain yet: see rings_ask */
+    uint32_t asked_behind; /* so many more if ends by other threads wait then */
 };
 
 /** Consumer: empties rows->now, moves waiting rows of \p generation into it, of each ring
@@ -157,10 +160,9 @@ struct ring_rows {
  * before it has come. \return true if more may be waiting. */
 bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows);
 
-/** Drains whose shares add up to this give all that the rings held before: of an end by
- * another thread, a share is the ring's, then it waits for others, and for its own turn.
- */
-#define RINGS_DRAIN_ALL (3u * RING_ROWS)
+/** Asks for what the rings hold now: while rows->asked is not 0, more of it may be to
+ * drain. What threads go on recording does not count. */
+void rings_ask(struct rings *rings, struct ring_rows *rows);
 
 void ring_rows_fini(struct ring_rows *rows);
 

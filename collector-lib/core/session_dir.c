@@ -134,6 +134,12 @@ static int make_directory(struct session_dir *dir, int root)
     return 0;
 }
 
+void session_dir_discard(struct session_dir *dir)
+{
+    remove_staging(dir, AT_FDCWD, dir->path);
+    session_dir_close(dir);
+}
+
 void session_dir_init(struct session_dir *dir)
 {
     dir->path[0] = '\0';
@@ -177,13 +183,14 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     if (log_path_make(log_path) < 0) {
         return GPUFL_ERR_IO;
     }
-    int root = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0) {
+    struct own_fd root;
+    int fd = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!own_fd_take_briefly(&root, fd)) {
         return GPUFL_ERR_IO;
     }
-    int rc = make_directory(dir, root);
+    int rc = make_directory(dir, root.fd);
     int saved = errno;
-    close(root);
+    own_fd_close(&root);
     if (rc == 0) {
         keep_path(dir, log_path);
         say_without_lock(dir);

@@ -66,6 +66,9 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
  * loss marker and a message on stderr say so, and a new active file begins. */
 void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns);
 
+/** Removes a session that has just been opened, and closes it. */
+void session_dir_discard(struct session_dir *dir);
+
 /** Closes files and releases the lock. */
 void session_dir_close(struct session_dir *dir);
 

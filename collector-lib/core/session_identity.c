@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/process_identity.h"
+#include "collector-lib/core/own_fd.h"
 #include "schema/layout.h"
 
 /* Not by uuid_make, which ends the process where getrandom(2) is refused. */
@@ -25,6 +26,16 @@ int session_identity_nonce(char out[SESSION_NONCE_TEXT])
     return 0;
 }
 
+/* When the lock file was made, in ns since the epoch: its inode may be another file's
+ * later. 0 where the file system does not tell. */
+static int64_t lock_born_ns(int dir)
+{
+    struct statx st;
+    bool told = statx(dir, LAYOUT_LOCK, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) == 0 &&
+                st.stx_mask & STATX_BTIME;
+    return told ? st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec : 0;
+}
+
 static int write_manifest(int dir, const struct session_lock *lock, const char *channels,
                           const char *id, const char *nonce)
 {
@@ -33,27 +44,32 @@ static int write_manifest(int dir, const struct session_lock *lock, const char *
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     char lock_file[LAYOUT_LOCK_FILE_TEXT];
+    char held[2 * LAYOUT_LOCK_FILE_TEXT + 64] = "";
     layout_lock_file(lock_file, lock->file.device, lock->file.inode);
+    if (lock->held) {
+        snprintf(held, sizeof held, "\"lock_file\":\"%s\",\"lock_born_ns\":%lld,",
+                 lock_file, (long long)lock_born_ns(dir));
+    }
     char text[1024];
     int len = snprintf(
         text, sizeof text,
         "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
         "\"session_id\":\"%s\",\"id_nonce\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
         "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
-        "%s%s%s\"start_ns\":%lld,\"channels\":[%s]}\n",
+        "%s\"start_ns\":%lld,\"channels\":[%s]}\n",
         id, nonce, (long long)self.pid, self.boot_id,
         (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
-        lock->held ? "\"lock_file\":\"" : "", lock->held ? lock_file : "",
-        lock->held ? "\"," : "", (long long)now.tv_sec * 1000000000 + now.tv_nsec,
-        channels);
-    int fd = openat(dir, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
+        held, (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
+    struct own_fd file;
+    if (!own_fd_take_briefly(&file,
+                             openat(dir, LAYOUT_MANIFEST,
+                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666))) {
         return -1;
     }
     errno = ENOSPC; /* of a write that is cut short */
-    bool whole = write(fd, text, (size_t)len) == len;
+    bool whole = own_fd_write(&file, text, (size_t)len) == len;
     int reason = errno;
-    close(fd);
+    own_fd_close(&file);
     errno = reason;
     return whole ? 0 : -1;
 }

@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "collector-lib/core/config_file.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/option_fields.h"
-
-#define SAMPLE_RATE_MAX_MS 86400000
-/* 64 of the largest are 1 GiB. */
-#define TRACE_BUFFER_MIN_KIB 64
-#define TRACE_BUFFER_MAX_KIB 16384
+#include "schema/layout.h"
 
 bool settings_disabled_by_env(void)
 {
@@ -27,8 +24,8 @@ static void say_no_switch(const char *name)
     const char *value = getenv(name);
     bool on;
     if (value && *value && !parse_switch(value, &on)) {
-        library_log(GPUFL_LOG_WARNING, "%s=%s ignored: expected " PARSE_SWITCH_WORDS,
-                    name, value);
+        library_log(GPUFL_LOG_WARNING, "%s=%.*s%s ignored: expected " PARSE_SWITCH_WORDS,
+                    name, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES));
     }
 }
 
@@ -37,57 +34,21 @@ const char *settings_engine_name(enum gpufl_profiling_engine engine)
     return (unsigned)engine < OPTION_ENGINES ? option_engine_name[engine] : "?";
 }
 
-/* A whole decimal number in [min, max]; anything else is reported and ignored. */
-static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
+/* What is no number from \p min to \p max is reported and ignored. */
+static void env_number(const char *name, long long min, long long max, uint64_t *out)
 {
+    long long number;
     const char *value = getenv(name);
     if (!value || !*value) {
-        return false;
+        return;
     }
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || value[0] < '0' || value[0] > '9' || number < min ||
-        number > max) {
+    if (option_fields_number(value, min, max, &number)) {
+        *out = (uint64_t)number;
+    } else {
         library_log(GPUFL_LOG_WARNING,
-                    "%s=%s ignored: expected a number from %llu to %llu", name, value,
-                    (unsigned long long)min, (unsigned long long)max);
-        return false;
+                    "%s=%.*s%s ignored: expected a whole number from %lld to %lld", name,
+                    MESSAGE_VALUE(value, OPTION_SHOWN_BYTES), min, max);
     }
-    *out = number;
-    return true;
-}
-
-static gpufl_status refuse_int(char why[256], const char *field, int value, int min,
-                               int max)
-{
-    snprintf(why, 256, "%s: invalid value %d (expected %d to %d)", field, value, min,
-             max);
-    return GPUFL_ERR_USAGE;
-}
-
-static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[256])
-{
-    if (o->system_sample_rate_ms < 0 || o->system_sample_rate_ms > SAMPLE_RATE_MAX_MS) {
-        return refuse_int(why, "system_sample_rate_ms", o->system_sample_rate_ms, 0,
-                          SAMPLE_RATE_MAX_MS);
-    }
-    if ((unsigned)o->backend > GPUFL_BACKEND_NONE) {
-        return refuse_int(why, "backend", (int)o->backend, 0, GPUFL_BACKEND_NONE);
-    }
-    if ((unsigned)o->profiling_engine >= OPTION_ENGINES) {
-        return refuse_int(why, "profiling_engine", (int)o->profiling_engine, 0,
-                          OPTION_ENGINES - 1);
-    }
-    if (o->simulated_gpus < 0 || o->simulated_gpus > 16) {
-        return refuse_int(why, "simulated_gpus", o->simulated_gpus, 0, 16);
-    }
-    if (o->trace_buffer_kib < TRACE_BUFFER_MIN_KIB ||
-        o->trace_buffer_kib > TRACE_BUFFER_MAX_KIB) {
-        return refuse_int(why, "trace_buffer_kib", o->trace_buffer_kib,
-                          TRACE_BUFFER_MIN_KIB, TRACE_BUFFER_MAX_KIB);
-    }
-    return GPUFL_OK;
 }
 
 static void warn_deprecated(const struct gpufl_init_options *o)
@@ -99,34 +60,14 @@ static void warn_deprecated(const struct gpufl_init_options *o)
     }
 }
 
-static gpufl_status copy_string(char *out, size_t size, const char *value,
-                                const char *field, char why[256])
-{
-    size_t len = strlen(value);
-    if (len >= size) {
-        snprintf(why, 256, "%s: longer than %zu bytes", field, size - 1);
-        return GPUFL_ERR_USAGE;
-    }
-    memcpy(out, value, len + 1);
-    return GPUFL_OK;
-}
-
-static gpufl_status copy_strings(const struct gpufl_init_options *o, struct settings *out,
-                                 char why[256])
+static void copy_strings(const struct gpufl_init_options *o, struct settings *out)
 {
     const char *app = o->app_name && *o->app_name ? o->app_name : "gpufl";
     const char *path = o->log_path && *o->log_path ? o->log_path : app;
-    gpufl_status status =
-        copy_string(out->app_name, sizeof out->app_name, app, "app_name", why);
-    if (status == GPUFL_OK) {
-        status = copy_string(out->log_path, sizeof out->log_path, path, "log_path", why);
-    }
-    /* The existing clients take `<dir>.log` for `<dir>`. */
-    size_t len = strlen(out->log_path);
-    if (status == GPUFL_OK && len > 4 && strcmp(out->log_path + len - 4, ".log") == 0) {
-        out->log_path[len - 4] = '\0';
-    }
-    return status;
+    out->log_path_by = path == getenv("GPUFL_LOG_DIR") ? "GPUFL_LOG_DIR" : "log_path";
+    snprintf(out->app_name, sizeof out->app_name, "%s", app);
+    snprintf(out->log_path, sizeof out->log_path, "%s", path);
+    out->log_path[layout_log_dir_len(out->log_path)] = '\0';
 }
 
 static void env_text(const char *name, char *out, size_t size)
@@ -140,24 +81,25 @@ static enum gpufl_profiling_engine max_engine(void)
 {
     const char *value = getenv("GPUFL_MAX_ENGINE");
     enum gpufl_profiling_engine max = (enum gpufl_profiling_engine)(OPTION_ENGINES - 1);
-    const char *wanted = value && *value ? option_fields_engine(value, &max) : NULL;
-    if (wanted) {
+    if (value && *value && !option_fields_engine(value, &max)) {
         library_log(GPUFL_LOG_WARNING,
-                    "GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken", value, wanted);
+                    "GPUFL_MAX_ENGINE=%.*s%s: expected " OPTION_ENGINE_WORDS
+                    "; Monitor is taken",
+                    MESSAGE_VALUE(value, OPTION_SHOWN_BYTES));
         max = GPUFL_ENGINE_MONITOR;
     }
     return max;
 }
 
-/* A word that is not known costs the job details, and not its session. */
+/* A word that is not known costs the job details, and not its session. Only the program
+ * can have set one. */
 static bool is_per_launch(const char *details)
 {
-    bool per_launch = details && strcmp(details, "per_launch") == 0;
+    bool per_launch = details && strcmp(details, OPTION_PER_LAUNCH) == 0;
     if (details && *details && !per_launch) {
-        library_log(
-            GPUFL_LOG_WARNING,
-            "kernel_details (GPUFL_KERNEL_DETAILS): %s ignored: expected per_launch",
-            details);
+        library_log(GPUFL_LOG_WARNING,
+                    "kernel_details: %.*s%s ignored: expected " OPTION_PER_LAUNCH,
+                    MESSAGE_VALUE(details, OPTION_SHOWN_BYTES));
     }
     return per_launch;
 }
@@ -168,7 +110,6 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->continuous = o->continuous_system_sampling;
     out->backend = o->backend;
     out->engine = o->profiling_engine;
-    out->max_engine = max_engine();
     out->stack_trace = o->enable_stack_trace;
     out->source_collection = o->enable_source_collection;
     out->external_correlation = o->enable_external_correlation;
@@ -180,10 +121,19 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->simulated_gpus = o->simulated_gpus;
     out->device_details = o->device_details;
     out->trace_buffer_bytes = (size_t)o->trace_buffer_kib << 10;
+    out->sample_buffer_bytes = (size_t)o->pc_sampling_buffer_mib << 20;
     out->details_per_launch = is_per_launch(o->kernel_details);
+}
+
+/* What nothing but the environment sets. */
+static void settings_take_env(struct settings *out)
+{
+    memset(out, 0, sizeof *out);
+    out->max_engine = max_engine();
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
     out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;
     out->min_free_bytes = SETTINGS_MIN_FREE_BYTES;
+    out->shutdown_ms = SETTINGS_SHUTDOWN_MS;
     env_text("GPUFL_POD_NAME", out->pod.name, sizeof out->pod.name);
     env_text("GPUFL_POD_NAMESPACE", out->pod.name_space, sizeof out->pod.name_space);
     env_text("GPUFL_NODE_NAME", out->pod.node, sizeof out->pod.node);
@@ -191,38 +141,14 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     env_number("GPUFL_LOG_ROTATE_AFTER_MS", 0, 1ull << 40, &out->rotate_after_ms);
     env_number("GPUFL_LOG_MAX_SPOOL_BYTES", 0, 1ull << 50, &out->max_spool_bytes);
     env_number("GPUFL_LOG_MIN_FREE_BYTES", 0, 1ull << 50, &out->min_free_bytes);
+    env_number("GPUFL_SHUTDOWN_TIMEOUT_MS", 1, 86400000, &out->shutdown_ms);
 }
 
-static gpufl_status join_sources(const struct gpufl_init_options *given,
-                                 struct config_file *file, struct settings *out,
-                                 char why[256])
+gpufl_status settings_begin(const struct gpufl_init_options *options,
+                            struct gpufl_init_options *given, struct settings *out,
+                            char why[256])
 {
-    struct gpufl_init_options *o = &file->options;
-    const char *env_path = getenv("GPUFL_CONFIG_FILE");
-    bool by_code = given->config_file && *given->config_file;
-    file->path = by_code ? given->config_file : env_path;
-    config_file_read(file);
-    option_fields_take_env(o);
-    option_fields_take_code(o, given);
-    if (!o->enabled) {
-        return GPUFL_OFF;
-    }
-    gpufl_status status = check_ranges(o, why);
-    if (status == GPUFL_OK) {
-        memset(out, 0, sizeof *out);
-        status = copy_strings(o, out, why);
-    }
-    if (status == GPUFL_OK) {
-        copy_values(o, out);
-        warn_deprecated(o);
-    }
-    return status;
-}
-
-gpufl_status settings_resolve(const struct gpufl_init_options *options,
-                              struct settings *out, char why[256])
-{
-    struct gpufl_init_options given = GPUFL_INIT_OPTIONS_DEFAULT;
+    *given = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
     why[0] = '\0';
     if (options) {
         if (options->struct_size < sizeof(size_t)) {
@@ -231,18 +157,43 @@ gpufl_status settings_resolve(const struct gpufl_init_options *options,
                      "GPUFL_INIT_OPTIONS_DEFAULT)");
             return GPUFL_ERR_USAGE;
         }
-        option_fields_take_whole(&given, options);
+        option_fields_take_whole(given, options);
     }
-    if (settings_disabled_by_env() || !given.enabled) {
+    if (settings_disabled_by_env() || !given->enabled) {
         return GPUFL_OFF;
     }
     say_no_switch("GPUFL_DISABLED");
-    struct config_file *file = calloc(1, sizeof *file);
-    if (!file) {
-        snprintf(why, 256, "out of memory");
-        return GPUFL_ERR_NOMEM;
+    settings_take_env(out);
+    return GPUFL_OK;
+}
+
+void settings_name_file(const struct gpufl_init_options *given, struct config_file *file)
+{
+    const char *by_env = getenv("GPUFL_CONFIG_FILE");
+    bool by_code = given->config_file && *given->config_file;
+    const char *path = by_code ? given->config_file : by_env ? by_env : "";
+    file->named_by = by_code ? "config_file" : "GPUFL_CONFIG_FILE";
+    if (strlen(path) >= sizeof file->path) {
+        snprintf(file->fault, sizeof file->fault, "%s", strerror(ENAMETOOLONG));
     }
-    gpufl_status status = join_sources(&given, file, out, why);
-    free(file);
+    snprintf(file->path, sizeof file->path, "%s", path);
+}
+
+gpufl_status settings_join(const struct gpufl_init_options *given,
+                           struct config_file *file, struct settings *out, char why[256])
+{
+    struct gpufl_init_options *o = &file->options;
+    config_file_parse(file);
+    option_fields_take_env(o);
+    option_fields_take_code(o, given);
+    if (!o->enabled) {
+        return GPUFL_OFF;
+    }
+    gpufl_status status = option_fields_check(o, why);
+    if (status == GPUFL_OK) {
+        copy_strings(o, out);
+        copy_values(o, out);
+        warn_deprecated(o);
+    }
     return status;
 }

@@ -15,6 +15,7 @@
 #include "base/plural.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
+#include "collector-lib/core/own_fd.h"
 
 #define CHECK_EVERY_NS 1000000000
 /* Recording resumes below this part of the limit, so that it does not flap. */
@@ -27,22 +28,20 @@
 static uint64_t bytes_in(int dir_fd)
 {
     uint64_t bytes = 0;
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct own_fd own;
+    DIR *dir =
+        own_fd_read_dir(&own, openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!dir) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return 0;
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct stat st;
-        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode)) {
             bytes += (uint64_t)st.st_size;
         }
     }
-    closedir(dir);
+    own_fd_end_dir(&own, dir);
     return bytes;
 }
 

@@ -1,22 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts threads that take no signals, and makes conditions on the monotonic clock. */
+/* Starts threads that take no signals, whatever defaults the job has set, and makes
+ * conditions on the monotonic clock. */
 #include "collector-lib/core/thread.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-int thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *arg)
+#include "collector-lib/core/clock.h"
+
+#define NS_PER_S  1000000000L
+#define NS_PER_MS 1000000L
+
+/* In full, since a job may be called gpufl-something itself. */
+static const char *const names[] = {
+    [THREAD_WRITER] = "gpufl-writer", [THREAD_GPU] = "gpufl-gpu",
+    [THREAD_SLOW] = "gpufl-slow",     [THREAD_SAMPLES] = "gpufl-samples",
+    [THREAD_OPEN] = "gpufl-open",     [THREAD_LAST] = "gpufl-last"};
+
+bool thread_name_is_ours(const char *name)
 {
+    bool ours = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ours |= strcmp(name, names[i]) == 0;
+    }
+    return ours;
+}
+
+/* For what our threads call: CUPTI, NVML, the program's log function. */
+#define STACK_MIN_BYTES ((size_t)1 << 20)
+
+/* Of the defaults that a job can set by pthread_setattr_default_np, only a larger stack
+ * is taken: glibc takes all of them for a thread without attributes. */
+static int attributes_init(pthread_attr_t *attr)
+{
+    size_t bytes = 0;
+    int rc = pthread_attr_init(attr);
+    if (rc == 0 && pthread_attr_getstacksize(attr, &bytes) == 0 &&
+        bytes < STACK_MIN_BYTES) {
+        pthread_attr_setstacksize(attr, STACK_MIN_BYTES);
+    }
+    return rc;
+}
+
+void thread_rename(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
+}
+
+struct thread_begin {
+    enum thread_kind kind;
+    void *(*run)(void *);
+    void *arg;
+};
+
+/* A thread names itself: another one needs a descriptor for that. */
+static void *run_named(void *arg)
+{
+    const struct thread_begin begin = *(struct thread_begin *)arg;
+    free(arg);
+    thread_rename(names[begin.kind]);
+    return begin.run(begin.arg);
+}
+
+static int start_with(pthread_t *out, const pthread_attr_t *attr,
+                      const struct thread_begin *wanted)
+{
+    struct thread_begin *begin = malloc(sizeof *begin);
+    if (!begin) {
+        return ENOMEM;
+    }
+    *begin = *wanted;
+    int rc = pthread_create(out, attr, run_named, begin);
+    if (rc != 0) {
+        free(begin);
+    }
+    return rc;
+}
+
+int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    int rc = attributes_init(&attr);
+    if (rc != 0) {
+        return rc;
+    }
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(out, NULL, run, arg);
+    rc = start_with(out, &attr, &(struct thread_begin){kind, run, arg});
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc == 0) {
-        pthread_setname_np(*out, name);
-    }
+    pthread_attr_destroy(&attr);
     return rc;
+}
+
+bool thread_lend(char ours[THREAD_NAME_BYTES])
+{
+    char jobs[THREAD_NAME_BYTES];
+    if (pthread_getname_np(pthread_self(), ours, THREAD_NAME_BYTES) != 0 ||
+        !thread_name_is_ours(ours)) {
+        return false;
+    }
+    snprintf(jobs, sizeof jobs, "%s", program_invocation_short_name);
+    thread_rename(jobs);
+    return true;
 }
 
 void thread_condition_init(pthread_cond_t *condition)
@@ -26,4 +117,34 @@ void thread_condition_init(pthread_cond_t *condition)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &attr);
     pthread_condattr_destroy(&attr);
+}
+
+#ifdef __SANITIZE_THREAD__ /* gcc 12's does not know these functions */
+#define WAIT_CLOCK                       CLOCK_REALTIME
+#define pthread_mutex_clocklock(l, c, t) pthread_mutex_timedlock(l, t)
+#define pthread_clockjoin_np(p, r, c, t) pthread_timedjoin_np(p, r, t)
+#else
+#define WAIT_CLOCK CLOCK_MONOTONIC
+#endif
+
+static struct timespec thread_time_in(int64_t ns)
+{
+    struct timespec until;
+    clock_gettime(WAIT_CLOCK, &until);
+    ns = ns > 0 ? ns + until.tv_nsec : until.tv_nsec;
+    until.tv_sec += (time_t)(ns / NS_PER_S);
+    until.tv_nsec = (long)(ns % NS_PER_S);
+    return until;
+}
+
+int thread_lock_within(pthread_mutex_t *lock, uint64_t ms)
+{
+    const struct timespec until = thread_time_in((int64_t)ms * NS_PER_MS);
+    return pthread_mutex_clocklock(lock, WAIT_CLOCK, &until);
+}
+
+int thread_join_by(pthread_t thread, int64_t by_ns)
+{
+    const struct timespec until = thread_time_in(by_ns - clock_mono_ns());
+    return pthread_clockjoin_np(thread, NULL, WAIT_CLOCK, &until);
 }

@@ -4,17 +4,47 @@
 #define GPUFL_COLLECTOR_CORE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
-/** Of all threads of the collector. */
-#define THREAD_NAMES "gpufl-"
+/** Each kind of thread of ours, and the name that top -H shows. */
+enum thread_kind {
+    THREAD_WRITER,  /* gpufl-writer */
+    THREAD_GPU,     /* gpufl-gpu */
+    THREAD_SLOW,    /* gpufl-slow */
+    THREAD_SAMPLES, /* gpufl-samples */
+    THREAD_OPEN,    /* gpufl-open */
+    THREAD_LAST,    /* gpufl-last */
+};
 
-/** Starts \p run(\p arg) with all signals blocked, since they are meant for the job. \p
- * name, THREAD_NAMES and more, at most 15 bytes, is what top -H shows. \return 0 or an
- * errno. */
-int thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *arg);
+/** Starts \p run(\p arg) with all signals blocked, since they are meant for the job, and
+ * with 1 MiB of stack at least, also if the job has set a smaller default. \return 0 or
+ * an errno. */
+int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg);
+
+/** Whether a thread of ours has this name. */
+bool thread_name_is_ours(const char *name);
+
+#define THREAD_NAME_BYTES 16
+
+/** Before the program's code is called: threads that it makes inherit the name, and are
+ * the job's. On a thread of ours the program's name is set, \p ours is the one that it
+ * had and true is returned; then thread_rename() is due after the call. */
+bool thread_lend(char ours[THREAD_NAME_BYTES]);
+
+/** Names this thread \p name. */
+void thread_rename(const char *name);
 
 /** Initialises a condition that uses the monotonic clock, so that a step of the wall
  * clock does not disturb a wait. */
 void thread_condition_init(pthread_cond_t *condition);
+
+/** Locks, if it becomes free within \p ms, whatever is done to the clock of the day.
+ * \return as pthread_mutex_timedlock. */
+int thread_lock_within(pthread_mutex_t *lock, uint64_t ms);
+
+/** Likewise joins a thread that ends by \p by_ns of clock_mono_ns(). */
+int thread_join_by(pthread_t thread, int64_t by_ns);
 
 #endif

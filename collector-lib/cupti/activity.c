@@ -17,11 +17,12 @@
 
 #define LAST_WAIT_MS 1000
 #define LAST_STEP_MS 2
+#define CLOCK_TRIES  4
+#define CLOCK_AGAIN  ((struct timespec){.tv_nsec = 2000000})
 
 static struct {
     struct tracer_config config;
     bool registered;
-    bool own_clock; /* our callback makes records carry CLOCK_MONOTONIC */
     struct buffer *taken;
     uint64_t dropped;
     _Atomic uint64_t foreign; /* buffers that another client had lent */
@@ -47,11 +48,6 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, offsetof(struct tracer_config, graphs)},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
-
-static uint64_t CUPTIAPI on_timestamp(void)
-{
-    return (uint64_t)clock_mono_ns();
-}
 
 static void CUPTIAPI on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
@@ -85,12 +81,44 @@ static bool register_callbacks(char *why, size_t size)
     if (activity.registered) {
         return true;
     }
-    activity.own_clock =
-        cupti.ActivityRegisterTimestampCallback &&
-        cupti.ActivityRegisterTimestampCallback(on_timestamp) == CUPTI_SUCCESS;
     CUptiResult result = cupti.ActivityRegisterCallbacks(on_requested, on_completed);
     activity.registered = result == CUPTI_SUCCESS;
     return activity.registered || cupti_api_refused(why, size, "its callbacks", result);
+}
+
+/* Theirs is read between two reads of ours; the closest pair of several is used. */
+static CUptiResult compare_clocks(void)
+{
+    int64_t best_width_ns = INT64_MAX;
+    uint64_t best = 0;
+    int64_t middle_ns = 0;
+    for (int i = 0; i < CLOCK_TRIES; i++) {
+        uint64_t theirs;
+        int64_t before_ns = clock_mono_ns();
+        CUptiResult result = cupti.GetTimestamp(&theirs);
+        int64_t width_ns = clock_mono_ns() - before_ns;
+        if (result != CUPTI_SUCCESS) {
+            record_clock_failed(&activity.decode.clock, before_ns);
+            return result;
+        }
+        if (width_ns < best_width_ns) {
+            best_width_ns = width_ns;
+            best = theirs;
+            middle_ns = before_ns + width_ns / 2;
+        }
+    }
+    record_clock_add(&activity.decode.clock, best, middle_ns);
+    return CUPTI_SUCCESS;
+}
+
+/* After the last record that was taken. */
+static void follow_clock(void)
+{
+    compare_clocks();
+    if (record_clock_in_doubt(&activity.decode.clock)) {
+        nanosleep(&CLOCK_AGAIN, NULL);
+        compare_clocks();
+    }
 }
 
 bool activity_start(const struct tracer_config *config, char *why, size_t size)
@@ -101,6 +129,10 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     atomic_store_explicit(&activity.foreign, 0, memory_order_relaxed);
     activity.flushed = CUPTI_SUCCESS;
     memset(&activity.decode, 0, sizeof activity.decode);
+    CUptiResult compared = compare_clocks();
+    if (compared != CUPTI_SUCCESS) {
+        return cupti_api_refused(why, size, "its clock", compared);
+    }
     if (!register_callbacks(why, size)) {
         return false;
     }
@@ -127,17 +159,6 @@ void activity_stop(void)
         struct buffer *next = b->next;
         buffers_release(b);
         b = next;
-    }
-}
-
-/* If CUPTI does not take our clock, its time is compared with ours. */
-static void follow_clock(void)
-{
-    uint64_t theirs;
-    uint64_t before = (uint64_t)clock_mono_ns();
-    if (!activity.own_clock && cupti.GetTimestamp(&theirs) == CUPTI_SUCCESS) {
-        activity.decode.clock_offset_ns =
-            (int64_t)((before + (uint64_t)clock_mono_ns()) / 2 - theirs);
     }
 }
 
@@ -204,12 +225,12 @@ void activity_collect(bool last)
     if (!last && !anything_to_collect()) {
         return;
     }
-    follow_clock();
     flush_records(0);
     take_completed();
     if (last) {
         wait_for_kernels();
     }
+    follow_clock();
     if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS) {
         activity.dropped += dropped;
     }
@@ -228,8 +249,8 @@ void activity_deliver(const struct tracer_sink *sink)
 void activity_status(struct tracer_status *out)
 {
     uint64_t launched = calls_launched();
-    uint64_t ended = activity.decode.ended;
-    out->unrecorded = launched > ended ? launched - ended : 0;
+    uint64_t told = activity.decode.ended + activity.dropped + activity.decode.unknown;
+    out->unrecorded = launched > told ? launched - told : 0;
     out->refused =
         activity.flushed == CUPTI_SUCCESS ? NULL : cupti_api_error(activity.flushed);
     out->records = activity.decode.records;

@@ -7,11 +7,6 @@
 #include "collector-lib/cupti/calls.h"
 #include "collector-lib/cupti/cupti_api.h"
 
-static int64_t monotonic_ns(const struct activity_decode *d, uint64_t timestamp)
-{
-    return (int64_t)timestamp + d->clock_offset_ns;
-}
-
 static void give_kernel(struct activity_decode *d, const struct tracer_sink *sink,
                         const cupti_kernel *k)
 {
@@ -21,8 +16,8 @@ static void give_kernel(struct activity_decode *d, const struct tracer_sink *sin
         return;
     }
     sink->kernel(sink->arg, &(struct trace_kernel){
-                                .start_ns = monotonic_ns(d, k->start),
-                                .end_ns = monotonic_ns(d, k->end),
+                                .start_ns = record_clock_ns(&d->clock, k->start),
+                                .end_ns = record_clock_ns(&d->clock, k->end),
                                 .symbol = k->name ? k->name : "(unknown)",
                                 .correlation = k->correlationId,
                                 .device = k->deviceId,
@@ -44,32 +39,34 @@ static void give_kernel(struct activity_decode *d, const struct tracer_sink *sin
 static void give_copy(struct activity_decode *d, const struct tracer_sink *sink,
                       const cupti_memcpy *c)
 {
-    sink->copy(sink->arg, &(struct trace_copy){.start_ns = monotonic_ns(d, c->start),
-                                               .end_ns = monotonic_ns(d, c->end),
-                                               .bytes = c->bytes,
-                                               .correlation = c->correlationId,
-                                               .device = c->deviceId,
-                                               .context = c->contextId,
-                                               .stream = c->streamId,
-                                               .kind = c->copyKind});
+    sink->copy(sink->arg,
+               &(struct trace_copy){.start_ns = record_clock_ns(&d->clock, c->start),
+                                    .end_ns = record_clock_ns(&d->clock, c->end),
+                                    .bytes = c->bytes,
+                                    .correlation = c->correlationId,
+                                    .device = c->deviceId,
+                                    .context = c->contextId,
+                                    .stream = c->streamId,
+                                    .kind = c->copyKind});
 }
 
 static void give_set(struct activity_decode *d, const struct tracer_sink *sink,
                      const CUpti_ActivityMemset4 *m)
 {
-    sink->set(sink->arg, &(struct trace_set){.start_ns = monotonic_ns(d, m->start),
-                                             .end_ns = monotonic_ns(d, m->end),
-                                             .bytes = m->bytes,
-                                             .correlation = m->correlationId,
-                                             .device = m->deviceId,
-                                             .stream = m->streamId});
+    sink->set(sink->arg,
+              &(struct trace_set){.start_ns = record_clock_ns(&d->clock, m->start),
+                                  .end_ns = record_clock_ns(&d->clock, m->end),
+                                  .bytes = m->bytes,
+                                  .correlation = m->correlationId,
+                                  .device = m->deviceId,
+                                  .stream = m->streamId});
 }
 
 static void give_memory(struct activity_decode *d, const struct tracer_sink *sink,
                         const CUpti_ActivityMemory4 *m)
 {
     sink->memory(sink->arg, &(struct trace_memory){
-                                .at_ns = monotonic_ns(d, m->timestamp),
+                                .at_ns = record_clock_ns(&d->clock, m->timestamp),
                                 .duration_ns = calls_duration_ns(m->correlationId),
                                 .operation = (uint8_t)m->memoryOperationType,
                                 .kind = (uint8_t)m->memoryKind,
@@ -83,12 +80,13 @@ static void give_memory(struct activity_decode *d, const struct tracer_sink *sin
 static void give_graph(struct activity_decode *d, const struct tracer_sink *sink,
                        const CUpti_ActivityGraphTrace2 *g)
 {
-    sink->graph(sink->arg, &(struct trace_graph){.start_ns = monotonic_ns(d, g->start),
-                                                 .end_ns = monotonic_ns(d, g->end),
-                                                 .correlation = g->correlationId,
-                                                 .device = g->deviceId,
-                                                 .stream = g->streamId,
-                                                 .graph = g->graphId});
+    sink->graph(sink->arg,
+                &(struct trace_graph){.start_ns = record_clock_ns(&d->clock, g->start),
+                                      .end_ns = record_clock_ns(&d->clock, g->end),
+                                      .correlation = g->correlationId,
+                                      .device = g->deviceId,
+                                      .stream = g->streamId,
+                                      .graph = g->graphId});
 }
 
 static void give_record(struct activity_decode *d, const struct tracer_sink *sink,

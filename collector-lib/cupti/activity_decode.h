@@ -4,11 +4,12 @@
 #define GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
 
 #include "collector-lib/cupti/buffers.h"
+#include "collector-lib/cupti/record_clock.h"
 #include "collector-lib/trace/tracer.h"
 
 /** Zero-initialise. */
 struct activity_decode {
-    int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
+    struct record_clock clock;
     uint64_t records, unknown;
     uint64_t ended;      /**< launches that have a record */
     uint64_t incomplete; /**< kernels with a record that had not ended */

@@ -61,6 +61,10 @@ static struct {
     _Atomic uint64_t timed[CALLS_TIMED];
 } calls;
 
+/* Whether a node of a graph was made since this thread began its last launch: that is
+ * what becomes of a launch which is captured. */
+static __thread bool node_made;
+
 static unsigned char call_named(const char *name)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -107,6 +111,8 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
     const CUpti_CallbackDomain domain = CUPTI_CB_DOMAIN_DRIVER_API;
     const char *name;
     calls_configure(config);
+    cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                         CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
         if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
             return; /* ids are consecutive */
@@ -118,6 +124,11 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
                                       memory_order_relaxed);
         }
     }
+}
+
+void calls_graph_node_made(void)
+{
+    node_made = true;
 }
 
 bool calls_told(void)
@@ -157,6 +168,7 @@ static void tell_call(enum call call, const CUpti_CallbackData *data)
 {
     struct trace_call told = {.correlation = data->correlationId};
     if (call == LAUNCH) { /* before its record can come */
+        node_made = false;
         atomic_store_explicit(&calls.launched[told.correlation % CALLS_LAUNCHED],
                               told.correlation, memory_order_relaxed);
     }
@@ -171,7 +183,7 @@ static void tell_call(enum call call, const CUpti_CallbackData *data)
 
 static void count_launch(const CUpti_CallbackData *data)
 {
-    if (data->functionReturnValue &&
+    if (!node_made && data->functionReturnValue &&
         *(const CUresult *)data->functionReturnValue == CUDA_SUCCESS) {
         atomic_fetch_add_explicit(&calls.accepted, 1, memory_order_relaxed);
     }

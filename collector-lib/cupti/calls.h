@@ -23,7 +23,8 @@ bool calls_told(void);
 /** True if there was any call since calls_enable. */
 bool calls_heard(void);
 
-/** Launches that the driver has accepted since calls_enable. */
+/** Launches that the driver has accepted since calls_enable, without those that it
+ * captured into a graph. */
 uint64_t calls_launched(void);
 
 /** True if \p correlation is a launch, and not the launch of a graph, whose kernels have
@@ -32,6 +33,9 @@ bool calls_is_launch(uint32_t correlation);
 
 /** Handles the callback at the begin or end of a call. */
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data);
+
+/** Handles CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED. */
+void calls_graph_node_made(void);
 
 /** The duration of the allocation or release \p correlation on its thread; 0 = not
  * known, or not yet. 4.29 s at most. */

@@ -137,3 +137,10 @@ void *cupti_driver_symbol(const char *name)
     }
     return dlsym(at ? at : RTLD_DEFAULT, name);
 }
+
+const char *cupti_driver_file(const char *name)
+{
+    Dl_info info;
+    void *at = cupti_driver_symbol(name);
+    return at && dladdr(at, &info) ? info.dli_fname : NULL;
+}

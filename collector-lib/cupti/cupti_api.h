@@ -31,7 +31,6 @@ typedef CUpti_ActivityMemcpy5 cupti_memcpy;
 
 /* Functions that older versions lack, or that only some engines need. */
 #define CUPTI_OPTIONAL(X)                                                                \
-    X(ActivityRegisterTimestampCallback)                                                 \
     X(ActivityPushExternalCorrelationId)                                                 \
     X(ActivityPopExternalCorrelationId)                                                  \
     X(GetStreamIdEx)                                                                     \
@@ -71,5 +70,9 @@ bool cupti_api_lost(void);
 
 /** A function of the CUDA driver; NULL if there is none. */
 void *cupti_driver_symbol(const char *name);
+
+/** The file that a function \p name of the driver was loaded from; NULL if there is none.
+ * Valid as long as the process. */
+const char *cupti_driver_file(const char *name);
 
 #endif

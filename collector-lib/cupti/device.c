@@ -75,6 +75,28 @@ static void read_attributes(uint32_t ordinal, struct trace_device *out)
     }
 }
 
+/* The driver tells it of the current context alone. */
+bool device_memory_free(CUcontext context, size_t *bytes)
+{
+    CUresult (*push)(CUcontext);
+    CUresult (*get)(size_t *, size_t *);
+    CUresult (*pop)(CUcontext *);
+    void *symbol[] = {cupti_driver_symbol("cuCtxPushCurrent_v2"),
+                      cupti_driver_symbol("cuMemGetInfo_v2"),
+                      cupti_driver_symbol("cuCtxPopCurrent_v2")};
+    memcpy(&push, &symbol[0], sizeof push);
+    memcpy(&get, &symbol[1], sizeof get);
+    memcpy(&pop, &symbol[2], sizeof pop);
+    if (!push || !get || !pop || push(context) != CUDA_SUCCESS) {
+        return false;
+    }
+    size_t total;
+    CUcontext popped;
+    CUresult result = get(bytes, &total);
+    pop(&popped);
+    return result == CUDA_SUCCESS;
+}
+
 void device_describe(uint32_t ordinal, struct trace_device *out)
 {
     memset(out, 0, sizeof *out);

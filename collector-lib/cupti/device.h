@@ -9,6 +9,9 @@
 /** False if the driver does not tell it. */
 bool device_uuid(uint32_t ordinal, CUuuid *uuid);
 
+/** Free bytes of the device of \p context. False if the driver does not tell it. */
+bool device_memory_free(CUcontext context, size_t *bytes);
+
 void device_describe(uint32_t ordinal, struct trace_device *out);
 
 #endif

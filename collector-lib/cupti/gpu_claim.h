@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which process samples a GPU, since the hardware supports one at a time: a
  * second process starts sampling without an error, then CUPTI fails in it for good
- * (H200, CUPTI 13.0.1). Works within a network namespace; a claim ends with its process
- * at the latest. For one thread at a time. */
+ * (H200, CUPTI 13.0.1). Among processes that have loaded the driver's library from the
+ * same file, as containers do that have it from the host, or that are in one network
+ * namespace. A claim ends with its process at the latest. For one thread at a time. */
 #ifndef GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
 #define GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
 

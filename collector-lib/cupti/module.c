@@ -30,6 +30,9 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
     int saved = errno;
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
         calls_on(id, data);
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
+               id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+        calls_graph_node_made();
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         pc_sampling_resource(id, data);
     }

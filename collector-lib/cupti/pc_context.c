@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector-lib/cupti/device.h"
 #include "collector-lib/cupti/gpu_claim.h"
+#include "collector-lib/cupti/pc_memory.h"
 
-#define PERIOD_LOG2    15           /* cycles between samples of an SM, 2^n */
-#define SCRATCH_BYTES  (64u << 20)  /* of the host */
-#define HARDWARE_BYTES (256u << 20) /* of the device */
+#define PERIOD_LOG2   15          /* cycles between samples of an SM, 2^n */
+#define SCRATCH_BYTES (64u << 20) /* of the host */
 
 void pc_context_free(struct pc_context *pc)
 {
@@ -19,7 +20,7 @@ void pc_context_free(struct pc_context *pc)
     memset(pc, 0, sizeof *pc);
 }
 
-static CUptiResult configure_sampling(struct pc_context *pc)
+static CUptiResult configure_sampling(struct pc_context *pc, size_t hardware_bytes)
 {
 #define ATTRIBUTE(name) CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##name
     CUpti_PCSamplingConfigurationInfo info[] = {
@@ -31,7 +32,7 @@ static CUptiResult configure_sampling(struct pc_context *pc)
         {.attributeType = ATTRIBUTE(SCRATCH_BUFFER_SIZE),
          .attributeData.scratchBufferSizeData.scratchBufferSize = SCRATCH_BYTES},
         {.attributeType = ATTRIBUTE(HARDWARE_BUFFER_SIZE),
-         .attributeData.hardwareBufferSizeData.hardwareBufferSize = HARDWARE_BYTES},
+         .attributeData.hardwareBufferSizeData.hardwareBufferSize = hardware_bytes},
         {.attributeType = ATTRIBUTE(STALL_REASON),
          .attributeData.stallReasonData = {.stallReasonCount = pc->reasons.count,
                                            .pStallReasonIndex = pc->reasons.index}},
@@ -66,13 +67,39 @@ CUptiResult pc_context_disable(struct pc_context *pc)
     return result;
 }
 
-bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t size)
+/* 0 with a sentence in \p why. If the driver does not tell what is free, the least. */
+static size_t bytes_for(CUcontext context, uint32_t device, size_t most_bytes, char *why,
+                        size_t size)
+{
+    size_t device_free;
+    size_t host_free = pc_memory_host_free("/proc/meminfo");
+    if (!device_memory_free(context, &device_free)) {
+        device_free = PC_MEMORY_MIN_BYTES * PC_MEMORY_SHARE;
+    }
+    size_t bytes = pc_memory_share(device_free, host_free, most_bytes);
+    if (!bytes) {
+        snprintf(why, size,
+                 "too little memory is free: %zu MiB of GPU %u, %zu MiB of the host (%zu "
+                 "MiB of each are needed)",
+                 device_free >> 20, (unsigned)device, host_free >> 20,
+                 PC_MEMORY_MIN_BYTES * PC_MEMORY_SHARE >> 20);
+    }
+    return bytes;
+}
+
+bool pc_context_open(struct pc_context *pc, CUcontext context, size_t most_bytes,
+                     char *why, size_t size)
 {
     CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize,
                                            .ctx = context};
     uint32_t device = 0;
-    if (cupti.GetDeviceId && cupti.GetDeviceId(context, &device) == CUPTI_SUCCESS &&
-        !gpu_claim(device)) {
+    bool known =
+        cupti.GetDeviceId && cupti.GetDeviceId(context, &device) == CUPTI_SUCCESS;
+    size_t bytes = bytes_for(context, device, most_bytes, why, size);
+    if (!bytes) {
+        return false;
+    }
+    if (known && !gpu_claim(device)) {
         snprintf(why, size,
                  "another process samples GPU %u, which supports one at a time",
                  (unsigned)device);
@@ -86,7 +113,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
     pc->device = device;
     result = stall_reasons_read(&pc->reasons, context);
     if (result == CUPTI_SUCCESS) {
-        result = configure_sampling(pc);
+        result = configure_sampling(pc, bytes);
     }
     if (result != CUPTI_SUCCESS) {
         if (pc_context_disable(pc) == CUPTI_SUCCESS) {

@@ -22,9 +22,11 @@ struct pc_context {
     struct pc_room fetch;
 };
 
-/** Enables sampling. False with a sentence in \p why; then \p pc is free, unless CUPTI
- * is lost. */
-bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t size);
+/** Enables sampling with a buffer of \p most_bytes, less where little memory is free, and
+ * not at all where too little is. False with a sentence in \p why; then \p pc is free,
+ * unless CUPTI is lost. */
+bool pc_context_open(struct pc_context *pc, CUcontext context, size_t most_bytes,
+                     char *why, size_t size);
 
 /** Fetches new samples into pc->fetch. There are more if fetch.data.remainingNumPcs is
  * not 0. */

@@ -34,20 +34,17 @@ static int find_sensor(int hwmon_fd, const char *prefix, const char *label)
 static int open_first(int dir_fd, const char *name, const char *prefix)
 {
     int found = -1;
-    int fd = sysfs_dir(dir_fd, name);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct own_fd own;
+    DIR *dir = own_fd_read_dir(&own, sysfs_dir(dir_fd, name));
     if (!dir) {
-        if (fd >= 0) {
-            close(fd);
-        }
         return -1;
     }
     for (struct dirent *e; found < 0 && (e = readdir(dir)) != NULL;) {
         if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) {
-            found = sysfs_dir(dirfd(dir), e->d_name);
+            found = sysfs_dir(own.fd, e->d_name);
         }
     }
-    closedir(dir);
+    own_fd_end_dir(&own, dir);
     return found;
 }
 

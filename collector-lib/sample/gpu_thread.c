@@ -3,11 +3,14 @@
 #include "collector-lib/sample/gpu_thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/library_log.h"
 #include "collector-lib/core/thread.h"
 
 #define NS_PER_MS 1000000
@@ -33,6 +36,9 @@ struct gpu_thread {
     int64_t asked_ns, answered_ns;
     struct gpu_sample sample[GPU_MAX];
 };
+
+/* The process in which a thread was given up and has not ended. */
+static _Atomic pid_t left_behind;
 
 static void thread_free(struct gpu_thread *t)
 {
@@ -98,15 +104,29 @@ static void *serve_samples(void *arg)
     pthread_cond_broadcast(&t->answered);
     pthread_mutex_unlock(&t->lock);
     if (alone) {
+        atomic_store_explicit(&left_behind, 0, memory_order_relaxed);
         thread_free(t);
     }
     return NULL;
 }
 
+/* One thread that hangs is enough: another one would, too. */
+static bool driver_hangs(void)
+{
+    bool hangs = atomic_load_explicit(&left_behind, memory_order_relaxed) == getpid();
+    if (hangs) {
+        library_log(GPUFL_LOG_ERROR,
+                    "no figures of devices: the GPU driver has not returned since an "
+                    "earlier session (a session that begins once it has will have them)");
+    }
+    return hangs;
+}
+
 struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
                                    const struct gpu_wish *wish)
 {
-    struct gpu_thread *t = kind == GPUFL_BACKEND_NONE ? NULL : calloc(1, sizeof *t);
+    bool wanted = kind != GPUFL_BACKEND_NONE && !driver_hangs();
+    struct gpu_thread *t = wanted ? calloc(1, sizeof *t) : NULL;
     if (!t) {
         return NULL;
     }
@@ -117,7 +137,7 @@ struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
     pthread_mutex_init(&t->lock, NULL);
     thread_condition_init(&t->wake);
     thread_condition_init(&t->answered);
-    if (thread_start(&t->thread, THREAD_NAMES "gpu", serve_samples, t) != 0) {
+    if (thread_start(&t->thread, THREAD_GPU, serve_samples, t) != 0) {
         thread_free(t);
         return NULL;
     }
@@ -221,6 +241,9 @@ bool gpu_thread_close(struct gpu_thread *t, int64_t by_ns)
     const bool ended = t->ended;
     const pthread_t thread = t->thread;
     t->given_up = !ended;
+    if (!ended) {
+        atomic_store_explicit(&left_behind, getpid(), memory_order_relaxed);
+    }
     pthread_mutex_unlock(&t->lock);
     if (ended) {
         join_once(t);

@@ -30,7 +30,8 @@ enum gpu_answer {
 struct gpu_thread;
 
 /** Starts the thread, which opens the first source of \p kind that answers and takes a
- * sample. NULL without memory or thread, or if \p kind is GPUFL_BACKEND_NONE. */
+ * sample. NULL without memory or thread, if \p kind is GPUFL_BACKEND_NONE, and, after a
+ * message, while one of an earlier session hangs in the driver. */
 struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
                                    const struct gpu_wish *wish);
 

@@ -65,21 +65,22 @@ static void find_address(char *out, size_t size)
 {
     struct ifreq interface[64];
     struct ifconf list = {.ifc_len = sizeof interface, .ifc_req = interface};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct own_fd own;
     out[0] = '\0';
-    if (fd < 0) {
+    if (!own_fd_take_briefly(&own, socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))) {
         return;
     }
-    int count =
-        ioctl(fd, SIOCGIFCONF, &list) == 0 ? list.ifc_len / (int)sizeof interface[0] : 0;
+    int count = ioctl(own.fd, SIOCGIFCONF, &list) == 0
+                    ? list.ifc_len / (int)sizeof interface[0]
+                    : 0;
     for (int i = 0; i < count && !out[0]; i++) {
-        if (interface[i].ifr_addr.sa_family == AF_INET && is_up(fd, &interface[i])) {
+        if (interface[i].ifr_addr.sa_family == AF_INET && is_up(own.fd, &interface[i])) {
             struct sockaddr_in in;
             memcpy(&in, &interface[i].ifr_addr, sizeof in);
             inet_ntop(AF_INET, &in.sin_addr, out, (socklen_t)size);
         }
     }
-    close(fd);
+    own_fd_close(&own);
 }
 
 void host_open(struct host *host)

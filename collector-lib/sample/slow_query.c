@@ -86,7 +86,7 @@ struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *
     memset(q->last, 0xff, sizeof q->last); /* GPU_NOT_AVAILABLE */
     pthread_mutex_init(&q->lock, NULL);
     thread_condition_init(&q->wake);
-    int rc = thread_start(&q->thread, THREAD_NAMES "slow", ask_until_stopped, q);
+    int rc = thread_start(&q->thread, THREAD_SLOW, ask_until_stopped, q);
     if (rc != 0) {
         pthread_cond_destroy(&q->wake);
         pthread_mutex_destroy(&q->lock);

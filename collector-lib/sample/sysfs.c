@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collector-lib/core/own_fd.h"
+
 const char *sysfs_root(void)
 {
     const char *root = getenv("GPUFL_SYSFS");
@@ -16,12 +18,12 @@ const char *sysfs_root(void)
 bool sysfs_text(int dir_fd, const char *name, char *out, size_t size)
 {
     out[0] = '\0';
-    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    struct own_fd file;
+    if (!own_fd_take_briefly(&file, openat(dir_fd, name, O_RDONLY | O_CLOEXEC))) {
         return false;
     }
-    ssize_t n = read(fd, out, size - 1);
-    close(fd);
+    ssize_t n = read(file.fd, out, size - 1);
+    own_fd_close(&file);
     if (n < 0) {
         return false; /* a sensor that exists and returns EINVAL or ENODATA */
     }

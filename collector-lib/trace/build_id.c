@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector-lib/trace/elf_symbols.h"
+
 #define NOTES_MAX    4096u /* what is read of a segment of notes */
 #define SEGMENTS_MAX 64u
 #define SYMBOLS_ROOT "/usr/lib/debug/.build-id/"
@@ -42,26 +44,21 @@ struct build_id build_id_in(const void *notes, size_t len)
     return id;
 }
 
-static bool read_all(int fd, void *into, size_t size, uint64_t at)
-{
-    return at <= INT64_MAX && pread(fd, into, size, (off_t)at) == (ssize_t)size;
-}
-
 struct build_id build_id_of_file(int fd)
 {
     struct build_id id = {.len = 0};
     Elf64_Ehdr head;
     Elf64_Phdr part;
     uint8_t notes[NOTES_MAX];
-    if (!read_all(fd, &head, sizeof head, 0) ||
+    if (!elf_read_at(fd, &head, sizeof head, 0) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof part) {
         return id;
     }
     for (uint64_t i = 0; i < head.e_phnum && i < SEGMENTS_MAX && !id.len; i++) {
-        if (!read_all(fd, &part, sizeof part, head.e_phoff + i * sizeof part) ||
+        if (!elf_read_at(fd, &part, sizeof part, head.e_phoff + i * sizeof part) ||
             part.p_type != PT_NOTE || part.p_filesz > sizeof notes ||
-            !read_all(fd, notes, part.p_filesz, part.p_offset)) {
+            !elf_read_at(fd, notes, part.p_filesz, part.p_offset)) {
             continue;
         }
         id = build_id_in(notes, part.p_filesz);
@@ -74,23 +71,26 @@ bool build_id_same(const struct build_id *a, const struct build_id *b)
     return a->len && a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
-int build_id_open_symbols(const struct build_id *id)
+bool build_id_open_symbols(const struct build_id *id, struct own_fd *file)
 {
     char path[sizeof SYMBOLS_ROOT + 2 * BUILD_ID_MAX + sizeof "/.debug"] = SYMBOLS_ROOT;
     size_t at = strlen(path);
     if (id->len < 2) {
-        return -1;
+        return false;
     }
     for (size_t i = 0; i < id->len; i++) {
         at += (size_t)snprintf(path + at, sizeof path - at, i == 0 ? "%02x/" : "%02x",
                                id->bytes[i]);
     }
     snprintf(path + at, sizeof path - at, ".debug");
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct build_id of_file = build_id_of_file(fd);
-    if (fd >= 0 && !build_id_same(id, &of_file)) {
-        close(fd);
-        fd = -1;
+    if (!own_fd_take_briefly(file,
+                             open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))) {
+        return false;
     }
-    return fd;
+    struct build_id of_file = build_id_of_file(file->fd);
+    bool same = build_id_same(id, &of_file);
+    if (!same) {
+        own_fd_close(file);
+    }
+    return same;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/own_fd.h"
+
 #define BUILD_ID_MAX 64u /* bytes; linkers make 16 or 20 */
 
 struct build_id {
@@ -24,8 +26,8 @@ struct build_id build_id_of_file(int fd);
 bool build_id_same(const struct build_id *a, const struct build_id *b);
 
 /** Opens the file with the symbols of the program or library of that id, which packages
- * of debug symbols put below /usr/lib/debug. \return a descriptor, or -1 if there is
- * none. */
-int build_id_open_symbols(const struct build_id *id);
+ * of debug symbols put below /usr/lib/debug. The caller closes \p file.
+ * \return false if there is none. */
+bool build_id_open_symbols(const struct build_id *id, struct own_fd *file);
 
 #endif

@@ -15,7 +15,7 @@ struct tables {
     uint64_t names_at, names_size;
 };
 
-static bool read_at(int fd, void *into, size_t size, uint64_t at)
+bool elf_read_at(int fd, void *into, size_t size, uint64_t at)
 {
     return at <= INT64_MAX && pread(fd, into, size, (off_t)at) == (ssize_t)size;
 }
@@ -23,7 +23,7 @@ static bool read_at(int fd, void *into, size_t size, uint64_t at)
 static bool section_at(int fd, const Elf64_Ehdr *head, uint64_t index, Elf64_Shdr *out)
 {
     return index < head->e_shnum &&
-           read_at(fd, out, sizeof *out, head->e_shoff + index * sizeof *out);
+           elf_read_at(fd, out, sizeof *out, head->e_shoff + index * sizeof *out);
 }
 
 static bool find_tables(int fd, struct tables *out)
@@ -31,7 +31,7 @@ static bool find_tables(int fd, struct tables *out)
     Elf64_Ehdr head;
     Elf64_Shdr section, names;
     uint32_t best = SHT_NULL;
-    if (!read_at(fd, &head, sizeof head, 0) ||
+    if (!elf_read_at(fd, &head, sizeof head, 0) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
         head.e_shentsize != sizeof section) {

@@ -4,6 +4,7 @@
 #ifndef GPUFL_COLLECTOR_TRACE_ELF_SYMBOLS_H
 #define GPUFL_COLLECTOR_TRACE_ELF_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +17,8 @@ struct elf_query {
  * .symtab, or from .dynsym of a stripped file. Queries that cannot be resolved keep
  * NULL. Format: elf(5), 64 bits, little endian. */
 void elf_symbols_name(int fd, struct elf_query *query, size_t count);
+
+/** Reads all of \p size bytes at \p at, which a file may say itself. */
+bool elf_read_at(int fd, void *into, size_t size, uint64_t at);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/own_fd.h"
 #include "collector-lib/trace/build_id.h"
 #include "collector-lib/trace/demangle.h"
 #include "collector-lib/trace/elf_symbols.h"
@@ -134,18 +135,18 @@ static char *frame_text(const struct module *m, const struct elf_query *q)
  * of, a package of debug symbols may tell. */
 static void name_by_files(const struct module *m, struct elf_query *query, size_t count)
 {
-    int fd = open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        struct build_id of_file = build_id_of_file(fd);
+    struct own_fd file;
+    if (own_fd_take_briefly(
+            &file, open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC))) {
+        struct build_id of_file = build_id_of_file(file.fd);
         if (!m->id.len || build_id_same(&m->id, &of_file)) {
-            elf_symbols_name(fd, query, count);
+            elf_symbols_name(file.fd, query, count);
         }
-        close(fd);
+        own_fd_close(&file);
     }
-    fd = build_id_open_symbols(&m->id);
-    if (fd >= 0) {
-        elf_symbols_name(fd, query, count);
-        close(fd);
+    if (build_id_open_symbols(&m->id, &file)) {
+        elf_symbols_name(file.fd, query, count);
+        own_fd_close(&file);
     }
 }
 

@@ -10,11 +10,14 @@
 #define CONFIGS_SLOTS 65536u
 #define CONFIGS_MAX   (CONFIGS_SLOTS / 2)
 
-/* The values that are in a kernel_detail and not in a row. */
+/* All that a kernel_detail says, what it is computed of, and what tells two kernels of
+ * one name apart: words alone, without padding. */
 struct kernel_config {
     struct {
         uint32_t kernel_id, device, path_id, stack_id, registers;
-        uint32_t static_shared, dynamic_shared;
+        uint32_t static_shared, dynamic_shared, shared_executed;
+        uint32_t local_thread, local_total[2];
+        uint32_t cache_requested, cache_executed;
         int32_t grid[3], block[3];
     } key;
     uint32_t correlation; /* whose detail it is; 0 = free */
@@ -72,6 +75,12 @@ uint32_t kernel_configs_detail(struct kernel_configs *c, const struct trace_kern
                 .registers = k->registers,
                 .static_shared = k->static_shared_bytes,
                 .dynamic_shared = k->dynamic_shared_bytes,
+                .shared_executed = k->shared_executed_bytes,
+                .local_thread = k->local_thread_bytes,
+                .local_total = {(uint32_t)k->local_total_bytes,
+                                (uint32_t)(k->local_total_bytes >> 32)},
+                .cache_requested = k->cache_requested,
+                .cache_executed = k->cache_executed,
                 .grid = {k->grid[0], k->grid[1], k->grid[2]},
                 .block = {k->block[0], k->block[1], k->block[2]}},
         .correlation = k->correlation ? k->correlation : 1};

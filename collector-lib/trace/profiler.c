@@ -53,6 +53,7 @@ static struct tracer_config config_of(const struct settings *s, bool pc_sampling
                                   .stacks = s->stack_trace,
                                   .buffer_bytes = s->trace_buffer_bytes,
                                   .buffers_max = BUFFERS_MAX,
+                                  .sample_buffer_bytes = s->sample_buffer_bytes,
                                   .listener = listener};
 }
 

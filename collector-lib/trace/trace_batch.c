@@ -11,11 +11,9 @@ void trace_batch_end(struct trace_batch *b, const struct record_context *context
     }
     record_begin(b->lines, context, 1, b->type);
     record_open_rows(b->lines, context, ++b->id, b->base_ns, b->columns);
-    text_append(b->lines, b->rows.data, b->rows.len);
+    text_join(b->lines, &b->rows);
     text_puts(b->lines, "]}\n");
-    if (b->behind.len) {
-        text_append(b->lines, b->behind.data, b->behind.len);
-    }
+    text_join(b->lines, &b->behind);
     text_clear(&b->rows);
     text_clear(&b->behind);
     b->count = 0;
@@ -30,7 +28,7 @@ struct text *trace_batch_row(struct trace_batch *b, const struct record_context 
     if (b->count++ == 0) {
         b->base_ns = at_ns;
     } else {
-        text_append(&b->rows, ",", 1);
+        text_char(&b->rows, ',');
     }
     return &b->rows;
 }

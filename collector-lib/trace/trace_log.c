@@ -2,19 +2,17 @@
 /* Turns kernels, copies, waits and samples into rows, and rows into lines. */
 #include "collector-lib/trace/trace_log.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector-lib/trace/trace_records.h"
 #include "schema/records.h"
 
-#define SOURCE_MAX_BYTES (1u << 20)
+#define SOURCE_MAX_BYTES (1 << 20)
 
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
-                    struct name_times *kernel_times, bool source)
+                    struct name_times *kernel_times, const struct source_roots *source)
 {
     log->context = context;
     log->kernel_times = kernel_times;
@@ -228,6 +226,7 @@ static void on_graph(void *arg, const struct trace_graph *g)
 static void on_sample(void *arg, const struct trace_sample *s)
 {
     struct trace_log *log = arg;
+    uint64_t overflowed = trace_names_overflowed(&log->names);
     struct sample_refs refs = {
         .function_id = trace_names_function(&log->names, s->symbol, s->file),
         .metric_id = trace_names_metric(&log->names, s->stall_name),
@@ -236,6 +235,10 @@ static void on_sample(void *arg, const struct trace_sample *s)
     struct text *row = trace_batch_row(&log->sample, log->context, s->at_ns);
     row_sample(row, log->sample.base_ns, s, refs);
     log->samples += s->samples;
+    if (trace_names_overflowed(&log->names) != overflowed || !refs.function_id ||
+        !refs.metric_id || (s->line && !refs.file_id)) {
+        log->samples_unnamed += s->samples;
+    }
 }
 
 struct tracer_sink trace_log_sink(struct trace_log *log)
@@ -249,24 +252,36 @@ struct tracer_sink trace_log_sink(struct trace_log *log)
                                 .sample = on_sample};
 }
 
-/* Writes a source file that samples refer to, if it can be read here. */
-static void write_source(struct trace_log *log, uint32_t id)
+/* One byte more than is taken tells whether there is more. */
+static void take_text(struct trace_log *log, uint32_t id, int fd)
 {
-    struct stat about;
-    int fd = open(log->names.files->name[id], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        return;
-    }
-    bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-    char *bytes = regular ? malloc(SOURCE_MAX_BYTES) : NULL;
-    ssize_t len = bytes ? read(fd, bytes, SOURCE_MAX_BYTES) : 0;
+    char *bytes = malloc(SOURCE_MAX_BYTES + 1);
+    ssize_t len = bytes ? read(fd, bytes, SOURCE_MAX_BYTES + 1) : 0;
     if (len > 0) {
-        record_source(&log->sass_lines, log->context, id, bytes, (size_t)len);
+        bool cut = len > SOURCE_MAX_BYTES;
+        record_source(&log->sass_lines, log->context, id, bytes, (size_t)len - cut);
         trace_names_use_source(&log->names, id);
         log->files++;
+        log->files_cut += cut;
     }
     free(bytes);
-    close(fd);
+}
+
+/* Writes a source file that samples refer to, if it can and may be read here. */
+static void write_source(struct trace_log *log, uint32_t id)
+{
+    struct own_fd file;
+    switch (source_roots_open(log->source, log->names.files->name[id], &file)) {
+    case SOURCE_FILE_OPENED:
+        take_text(log, id, file.fd);
+        own_fd_close(&file);
+        break;
+    case SOURCE_FILE_OUTSIDE:
+        log->files_outside++;
+        break;
+    case SOURCE_FILE_NONE:
+        break;
+    }
 }
 
 void trace_log_finish(struct trace_log *log)

@@ -73,6 +73,13 @@ static uint32_t symbol_id(struct trace_names *n, const char *symbol)
     return id;
 }
 
+uint64_t trace_names_overflowed(const struct trace_names *n)
+{
+    return atomic_load_explicit(&n->symbols->overflowed, memory_order_relaxed) +
+           atomic_load_explicit(&n->metrics->overflowed, memory_order_relaxed) +
+           atomic_load_explicit(&n->files->overflowed, memory_order_relaxed);
+}
+
 static uint32_t trace_name_used(struct name_set *uses, uint32_t id)
 {
     if (id) {

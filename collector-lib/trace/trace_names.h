@@ -55,6 +55,8 @@ void trace_names_fini(struct trace_names *names);
 uint32_t trace_names_kernel(struct trace_names *names, const char *symbol);
 uint32_t trace_names_function(struct trace_names *names, const char *symbol,
                               const char *file);
+/** How often a name found no room and became NAMES_OTHER. */
+uint64_t trace_names_overflowed(const struct trace_names *names);
 /** True if \p kernel_id stands for kernels whose names found no room. */
 bool trace_names_is_other(const struct trace_names *names, uint32_t kernel_id);
 /** A new id for the call stack \p stack, also if it had one. */

@@ -3,7 +3,6 @@
 #include "collector-lib/trace/trace_records.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/core/record_row.h"
@@ -181,10 +180,8 @@ void record_source(struct text *out, const struct record_context *context,
     for (const char *line = bytes; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t size = (size_t)((newline ? newline : end) - line);
-        char *copy = strndup(line, size);
         text_puts(out, line == bytes ? "" : ",");
-        text_json_string(out, copy ? copy : "");
-        free(copy);
+        text_json_bytes(out, line, size);
         line += size + 1;
     }
     text_puts(out, "]}\n");

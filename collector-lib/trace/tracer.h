@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    7u
+#define TRACER_ABI    9u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /* Devices have the vendor's numbers of this process. */
@@ -45,11 +45,12 @@ struct tracer_config {
     bool synchronization; /**< waits of the host */
     bool memory;          /**< allocations */
     bool graphs; /**< one record for each launch of a graph, instead of its kernels */
-    bool external_correlation; /**< ids that a framework pushed */
-    bool source;               /**< lines of samples */
-    bool stacks;               /**< of launches and waits */
-    size_t buffer_bytes;       /**< of one buffer of records */
-    unsigned buffers_max;      /**< beyond them records are dropped, and counted */
+    bool external_correlation;  /**< ids that a framework pushed */
+    bool source;                /**< lines of samples */
+    bool stacks;                /**< of launches and waits */
+    size_t buffer_bytes;        /**< of one buffer of records */
+    unsigned buffers_max;       /**< beyond them records are dropped, and counted */
+    size_t sample_buffer_bytes; /**< of one context, at most */
     const struct tracer_listener *listener; /**< outlives the tracer */
 };
 
@@ -136,10 +137,11 @@ struct tracer_status {
     uint64_t incomplete;      /**< kernels that had not ended at the end */
     uint64_t unknown;         /**< records that could not be read */
     uint64_t foreign;         /**< buffers with records that another client had lent */
-    uint64_t unrecorded;      /**< launches without a record, so far */
+    uint64_t unrecorded;      /**< other launches without a record, so far */
     const char *refused;      /**< why the library returns no records; NULL = it does */
     uint64_t samples;         /**< of instructions */
     uint64_t samples_dropped; /**< at least */
+    uint64_t contexts_unsampled; /**< that could not be sampled */
     uint64_t
         modules_dropped; /**< whose line tables found no room, counted at each load */
     bool silent;         /**< the library refused callbacks */

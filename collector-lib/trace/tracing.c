@@ -5,13 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define NS_PER_MS 1000000
 
 void tracing_open(struct tracing *t, const struct profiler *profiler,
                   const struct record_context *context, struct name_times *kernel_times,
-                  struct device_table *devices, bool source)
+                  struct device_table *devices, const struct source_roots *source)
 {
     t->profiler = *profiler;
     if (t->profiler.tracer) {
@@ -25,15 +24,14 @@ void tracing_open(struct tracing *t, const struct profiler *profiler,
     }
 }
 
-/* PC sampling starts with a CUDA context, perhaps long after the session. */
+/* PC sampling starts with a CUDA context, perhaps long after the session. Whether others
+ * are sampled is not known yet. */
 static void report_no_samples(struct tracing *t)
 {
     if (t->status.pc_sampling_why[0] && !t->said &&
         t->profiler.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
-        library_log(GPUFL_LOG_WARNING, "PC sampling%s: %s",
-                    t->status.samples ? "" : " is not available",
-                    t->status.pc_sampling_why);
+        library_log(GPUFL_LOG_WARNING, "PC sampling: %s", t->status.pc_sampling_why);
     }
 }
 

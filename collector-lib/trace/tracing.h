@@ -21,10 +21,11 @@ struct tracing {
     bool said;       /* it was reported why there are no samples */
 };
 
-/** Takes over \p profiler. Devices get their numbers in \p devices. */
+/** Takes over \p profiler. Devices get their numbers in \p devices. Texts of source files
+ * are taken from below \p source, NULL = none are wanted. */
 void tracing_open(struct tracing *tracing, const struct profiler *profiler,
                   const struct record_context *context, struct name_times *kernel_times,
-                  struct device_table *devices, bool source);
+                  struct device_table *devices, const struct source_roots *source);
 
 /** Fetches the records that are complete, if it is time or \p now_or_never; with \p
  * last, all. \return true if it has; then what the rings hold now must be drained before

@@ -9,15 +9,17 @@
 
 #include "schema/records.h"
 
-#define NO_CALLBACKS "no_callbacks"
+#define NO_CALLBACKS  "no_callbacks"
+#define REASON_BYTES  256
+#define MESSAGE_BYTES 1024
 
 struct feature {
     const char *name;
     bool requested;
     const char *status;
     const char *mode;
-    const char *reason;
-    const char *message;
+    char reason[REASON_BYTES];   /* codes, by commas */
+    char message[MESSAGE_BYTES]; /* sentences, by semicolons */
 };
 
 static void write_feature(struct text *out, const struct feature *f)
@@ -30,21 +32,49 @@ static void write_feature(struct text *out, const struct feature *f)
     text_puts(out, "},");
 }
 
+static void join(char *text, size_t size, const char *between, const char *more)
+{
+    size_t len = strlen(text);
+    if (*more) {
+        snprintf(text + len, size - len, "%s%s", len ? between : "", more);
+    }
+}
+
+static void give_reason(struct feature *f, const char *code, const char *message)
+{
+    join(f->reason, sizeof f->reason, ",", code);
+    join(f->message, sizeof f->message, "; ", message);
+}
+
+/* Something of what runs is missing. */
+static void miss(struct feature *f, const char *code, const char *message)
+{
+    f->status = "partial";
+    give_reason(f, code, message);
+}
+
+static void miss_count(struct feature *f, const char *code, uint64_t count,
+                       const char *message)
+{
+    char counted[64];
+    snprintf(counted, sizeof counted, "%s:%" PRIu64, code, count);
+    if (count) {
+        miss(f, counted, message);
+    }
+}
+
 /* A kind of record that the tracer collects on request. */
 static struct feature traced_feature(const struct tracing *t, const char *name,
                                      bool requested, uint64_t records)
 {
-    const char *mode = t->profiler.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
-    struct feature f = {
-        .name = name, .requested = requested, .mode = "", .reason = "", .message = ""};
+    struct feature f = {.name = name, .requested = requested, .mode = ""};
     if (!requested) {
         f.status = "not_requested";
-    } else if (!*mode) {
+    } else if (t->profiler.runs == GPUFL_ENGINE_MONITOR) {
         f.status = "skipped";
-        f.reason = "engine_monitor";
-        f.message = t->profiler.why;
+        give_reason(&f, "engine_monitor", t->profiler.why);
     } else {
-        f.mode = mode;
+        f.mode = "cupti_activity";
         f.status = records ? "collected" : "enabled_no_data";
     }
     return f;
@@ -59,120 +89,105 @@ static struct feature callback_feature(const struct tracing *t, const char *name
         f.mode = "cupti_callbacks";
     }
     if (*f.mode && t->status.silent) {
-        f.status = "partial";
-        f.reason = NO_CALLBACKS;
-        f.message = "CUPTI callbacks could not be enabled";
+        miss(&f, NO_CALLBACKS, "CUPTI callbacks could not be enabled");
     }
     return f;
-}
-
-/* Reports \p count as missing. \p reason must stay valid until the feature is written. */
-static void count_missing(struct feature *f, char *reason, size_t size, const char *why,
-                          uint64_t count)
-{
-    snprintf(reason, size, "%s:%" PRIu64, why, count);
-    f->status = "partial";
-    f->reason = reason;
 }
 
 static struct feature stack_feature(const struct tracing *t, bool requested,
-                                    const struct losses *losses, char *reason,
-                                    size_t size)
+                                    const struct losses *losses)
 {
     struct feature f = callback_feature(t, "stack_traces", requested, t->log.stacks);
-    if (*f.mode && losses->count[LOSS_STACKS]) {
-        count_missing(&f, reason, size, "no_room", losses->count[LOSS_STACKS]);
+    if (*f.mode) {
+        miss_count(&f, "no_room", losses->count[LOSS_STACKS], "");
     }
     return f;
 }
 
-static struct feature source_feature(const struct tracing *t, bool requested,
-                                     char *reason, size_t size)
+static struct feature source_feature(const struct tracing *t, bool requested)
 {
     struct feature f = traced_feature(t, "source_correlation", requested, t->log.files);
-    if (*f.mode && t->status.modules_dropped) {
-        count_missing(&f, reason, size, "no_room", t->status.modules_dropped);
-        f.message = "line tables of this many modules were dropped: out of space";
+    if (*f.mode) {
+        miss_count(&f, "no_room", t->status.modules_dropped,
+                   "line tables of this many modules were dropped: out of space");
+        miss_count(&f, "cut", t->log.files_cut,
+                   "the text of this many source files is cut: they have more than "
+                   "1 MiB");
+        miss_count(&f, "outside_roots", t->log.files_outside,
+                   "the text of this many source files was not taken: they do not lie "
+                   "below source_roots (GPUFL_SOURCE_ROOTS)");
     }
     return f;
 }
 
 static struct feature wait_feature(const struct tracing *t, bool requested,
-                                   const struct losses *losses, char *reason, size_t size)
+                                   const struct losses *losses)
 {
     struct feature f = callback_feature(t, "sync_activity", requested, t->log.waits);
-    if (*f.mode && losses->count[LOSS_WAITS]) {
-        count_missing(&f, reason, size, "ring_full", losses->count[LOSS_WAITS]);
+    if (*f.mode) {
+        miss_count(&f, "ring_full", losses->count[LOSS_WAITS], "");
     }
     return f;
 }
 
-static struct feature scope_feature(const struct tracing *t, const struct losses *losses,
-                                    char *reason, size_t size)
+static struct feature scope_feature(const struct tracing *t, const struct losses *losses)
 {
-    uint64_t dropped = losses->count[LOSS_SCOPES] + losses->count[LOSS_CALLS];
-    uint64_t without = losses->count[LOSS_NO_MEMORY];
-    struct feature f = {"scope_attribution", true, "collected", "", "", ""};
+    struct feature f = {.name = "scope_attribution",
+                        .requested = true,
+                        .status = "collected",
+                        .mode = ""};
     if (t->status.silent) {
-        f.status = "partial";
-        f.reason = NO_CALLBACKS;
-        f.message = "CUPTI callbacks could not be enabled: kernels have no scope";
-    } else if (dropped) {
-        count_missing(&f, reason, size, "ring_full", dropped);
-    } else if (without) {
-        count_missing(&f, reason, size, "no_memory", without);
+        miss(&f, NO_CALLBACKS,
+             "CUPTI callbacks could not be enabled: kernels have no scope");
     }
+    miss_count(&f, "ring_full", losses->count[LOSS_SCOPES] + losses->count[LOSS_CALLS],
+               "");
+    miss_count(&f, "no_memory", losses->count[LOSS_NO_MEMORY], "");
+    miss_count(&f, "paths_lost", losses->count[LOSS_SCOPE_PATHS],
+               "the path of this many scopes was cut, or there was no room for it");
+    miss_count(&f, "calls_forgotten", losses->count[LOSS_FORGOTTEN],
+               "this many kernels, copies and sets ended too many calls later");
     return f;
 }
-
-#define REASON_TEXT 64
 
 /* Rows of the feature may be in lines that were lost. */
 static void write_with_lines(struct text *out, struct feature f, uint64_t lines)
 {
-    char reason[REASON_TEXT];
-    bool seems_whole =
-        strcmp(f.status, "collected") == 0 || strcmp(f.status, "enabled_no_data") == 0;
-    if (lines && seems_whole) {
-        count_missing(&f, reason, sizeof reason, "lines_lost", lines);
-        f.message = "this many lines of the channel could not be written";
+    if (strcmp(f.status, "skipped") != 0 && strcmp(f.status, "not_requested") != 0) {
+        miss_count(&f, "lines_lost", lines,
+                   "this many lines of the channel could not be written");
     }
     write_feature(out, &f);
+}
+
+static void miss_kernels(struct feature *f, const struct tracer_status *s,
+                         const struct losses *losses)
+{
+    char message[160];
+    if (s->lost) {
+        miss(f, "cupti_failed", s->pc_sampling_why);
+    }
+    snprintf(message, sizeof message,
+             "%" PRIu64 " dropped for lack of a buffer, %" PRIu64
+             " kernels had not ended, %" PRIu64 " could not be read",
+             s->dropped, s->incomplete, s->unknown);
+    miss_count(f, "records_lost", losses->count[LOSS_RECORDS], message);
+    miss_count(f, "names_lost", losses->count[LOSS_KERNEL_NAMES],
+               "there was no room for the names of this many kernels");
+    miss_count(f, "foreign_buffers", s->foreign,
+               "CUPTI returned this many buffers of another profiler; the records in "
+               "them were not read");
+    miss_count(f, "launches_without_record", losses->count[LOSS_LAUNCHES],
+               "this many launches have no kernel: they were captured into a graph, had "
+               "not ended, or another profiler took CUPTI's buffers meanwhile");
 }
 
 static void write_kernels(struct text *out, const struct tracing *t, bool above,
                           const struct losses *losses)
 {
-    const struct tracer_status *s = &t->status;
     struct feature f = traced_feature(t, "kernel_events", above, t->log.kernels);
-    char reason[64];
-    char message[160];
-    uint64_t lost = s->dropped + s->incomplete + s->unknown;
-    if (above && s->lost && *f.mode) {
-        f.status = "partial";
-        f.reason = "cupti_failed";
-        f.message = s->pc_sampling_why;
-    } else if (above && lost && *f.mode) {
-        count_missing(&f, reason, sizeof reason, "records_lost", lost);
-        snprintf(message, sizeof message,
-                 "%" PRIu64 " dropped for lack of a buffer, %" PRIu64
-                 " kernels had not ended, %" PRIu64 " could not be read",
-                 s->dropped, s->incomplete, s->unknown);
-        f.message = message;
-    } else if (above && losses->count[LOSS_KERNEL_NAMES] && *f.mode) {
-        count_missing(&f, reason, sizeof reason, "names_lost",
-                      losses->count[LOSS_KERNEL_NAMES]);
-        f.message = "there was no room for the names of this many kernels";
-    } else if (above && s->foreign && *f.mode) {
-        count_missing(&f, reason, sizeof reason, "foreign_buffers", s->foreign);
-        f.message = "CUPTI returned this many buffers of another profiler; the records "
-                    "in them were not read";
-    } else if (above && s->unrecorded && *f.mode) {
-        snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
-                 s->unrecorded);
-        f.reason = reason;
-        f.message = "they had not ended, were captured into a graph, or another "
-                    "profiler took CUPTI's buffers meanwhile";
+    if (*f.mode) {
+        miss_kernels(&f, &t->status, losses);
     }
     write_with_lines(out, f, losses->lines[CHANNEL_DEVICE]);
 }
@@ -184,22 +199,18 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
     struct feature f = {.name = "pc_sampling",
                         .requested = requested,
                         .mode = "",
-                        .reason = "",
-                        .message = "",
                         .status = "not_requested"};
-    char reason[64];
     if (requested && t->profiler.runs != GPUFL_ENGINE_PC_SAMPLING) {
         f.status = "skipped";
-        f.reason = "engine_below";
-        f.message = t->profiler.why;
+        give_reason(&f, "engine_below", t->profiler.why);
     } else if (requested) {
         f.mode = "cupti_continuous";
-        f.status = s->samples ? "collected" : "enabled_no_data";
-        f.message = s->pc_sampling_why;
+        f.status = "collected";
+        give_reason(&f, "", s->pc_sampling_why);
+        miss_count(&f, "contexts_unsampled", s->contexts_unsampled, "");
+        f.status = s->samples ? f.status : "enabled_no_data";
     }
-    if (s->samples_dropped) {
-        count_missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
-    }
+    miss_count(&f, "samples_dropped", s->samples_dropped, "");
     write_with_lines(out, f, lines);
 }
 
@@ -207,19 +218,17 @@ void record_capabilities(struct text *out, const struct record_context *context,
                          const struct settings *s, const struct tracing *t,
                          const struct losses *losses, int64_t mono_ns)
 {
-    char reason[48] = "";
-    char overflowed[48], crowded[48], waits[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
         traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
-        wait_feature(t, s->synchronization, losses, waits, sizeof waits),
+        wait_feature(t, s->synchronization, losses),
         traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
         traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
         callback_feature(t, "external_correlation", s->external_correlation,
                          t->log.externals),
-        source_feature(t, s->source_collection, crowded, sizeof crowded),
-        stack_feature(t, s->stack_trace, losses, overflowed, sizeof overflowed),
-        scope_feature(t, losses, reason, sizeof reason),
+        source_feature(t, s->source_collection),
+        stack_feature(t, s->stack_trace, losses),
+        scope_feature(t, losses),
     };
     static const enum channel channel[] = {CHANNEL_DEVICE, CHANNEL_SCOPE,  CHANNEL_SCOPE,
                                            CHANNEL_SCOPE,  CHANNEL_DEVICE, CHANNEL_SASS,

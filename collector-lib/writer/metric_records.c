@@ -63,7 +63,7 @@ void record_device_metrics(struct text *out, const struct record_context *contex
         if (details) {
             detail_cells(out, &rows[i]);
         }
-        text_append(out, "]", 1);
+        text_char(out, ']');
     }
     text_puts(out, "]}\n");
 }

@@ -2,7 +2,6 @@
 /* Samples at a fixed rate on the monotonic clock. Late samples are skipped. */
 #include "collector-lib/writer/sampler.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "collector-lib/core/clock.h"

@@ -39,7 +39,7 @@ void record_scopes(struct text *out, const struct record_context *context,
             record_open_rows(out, context, ++*batch_id, base_ns,
                              RECORD_COLUMN_TEXT(RECORD_SCOPE_COLUMNS));
         } else {
-            text_append(out, ",", 1);
+            text_char(out, ',');
         }
         scope_row(out, context, row, base_ns);
     }

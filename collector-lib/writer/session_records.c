@@ -139,18 +139,26 @@ void record_shutdown(struct text *out, const struct record_context *context,
     text_printf(out, ",\"ts_ns\":%" PRId64 "}\n", mono_ns + context->anchor_ns);
 }
 
-void record_system_mark(struct text *out, const struct record_context *context,
-                        const struct record_state *state, bool start, const char *name,
-                        int64_t mono_ns)
+void record_mark_state(struct text *out, const struct record_state *state)
 {
-    text_printf(out, "{\"type\":\"%s\",",
-                start ? RECORD_SYSTEM_START : RECORD_SYSTEM_STOP);
-    record_who(out, context);
-    text_puts(out, ",\"name\":");
-    text_json_string(out, name);
-    text_printf(out, ",\"ts_ns\":%" PRId64 ",\"host\":", mono_ns + context->anchor_ns);
+    text_puts(out, ",\"host\":");
     json_host(out, state->host_sample);
     text_puts(out, ",\"devices\":");
     json_devices(out, state);
+}
+
+void record_system_mark(struct text *out, const struct record_context *context,
+                        const struct text *state, bool start, const char *name,
+                        int64_t mono_ns)
+{
+    text_puts(out, "{\"type\":\"");
+    text_puts(out, start ? RECORD_SYSTEM_START : RECORD_SYSTEM_STOP);
+    text_puts(out, "\",");
+    record_who(out, context);
+    text_puts(out, ",\"name\":");
+    text_json_string(out, name);
+    text_puts(out, ",\"ts_ns\":");
+    text_i64(out, mono_ns + context->anchor_ns);
+    text_join(out, state);
     text_puts(out, "}\n");
 }

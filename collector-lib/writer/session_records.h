@@ -25,9 +25,12 @@ void record_job_start(struct text *out, const struct record_context *context,
 void record_shutdown(struct text *out, const struct record_context *context,
                      int64_t mono_ns);
 
+/** What record_system_mark puts into its lines. */
+void record_mark_state(struct text *out, const struct record_state *state);
+
 /** system_start (\p start) or system_stop, named \p name. */
 void record_system_mark(struct text *out, const struct record_context *context,
-                        const struct record_state *state, bool start, const char *name,
+                        const struct text *state, bool start, const char *name,
                         int64_t mono_ns);
 
 #endif

@@ -2,7 +2,9 @@
 /* Adds up a session while it runs, so that the report does not read any file. */
 #include "collector-lib/writer/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of each table. A job may make up tens of thousands of names. */
@@ -125,4 +127,19 @@ void summary_fini(struct summary *s)
     name_times_fini(&s->scope);
     name_times_fini(&s->kernel);
     memset(s, 0, sizeof *s);
+}
+
+gpufl_status summary_write(const char *report, const char *path)
+{
+    FILE *out = path && *path ? fopen(path, "we") : stdout;
+    if (!out) {
+        return GPUFL_ERR_IO;
+    }
+    bool written = fputs(report, out) >= 0;
+    int reason = errno;
+    bool closed = (out == stdout ? fflush(out) : fclose(out)) == 0;
+    if (!written) {
+        errno = reason;
+    }
+    return written && closed ? GPUFL_OK : GPUFL_ERR_IO;
 }

@@ -4,6 +4,7 @@
 #ifndef GPUFL_COLLECTOR_WRITER_SUMMARY_H
 #define GPUFL_COLLECTOR_WRITER_SUMMARY_H
 
+#include <gpufl/status.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,10 @@ struct summary_context {
 /** Appends the report as plain text. */
 void summary_render(struct summary *summary, const struct summary_context *context,
                     struct text *out);
+
+/** Writes \p report to the file \p path, to standard output if it is NULL or "".
+ * \return GPUFL_OK, or GPUFL_ERR_IO with the errno of the first call that failed. */
+gpufl_status summary_write(const char *report, const char *path);
 
 void summary_fini(struct summary *summary);
 

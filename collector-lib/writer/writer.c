@@ -6,10 +6,10 @@
 #include "collector-lib/writer/writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collector-lib/core/clock.h"
@@ -24,9 +24,18 @@
 #include "collector-lib/writer/writer_state.h"
 
 #define NS_PER_MS      1000000
-#define LAST_WRITES_MS 1000
 #define JOB_EVERY_NS   1000000000ll
 #define FLUSH_ROUND_NS 500000
+
+static uint64_t flush_asked(struct writer *w)
+{
+    return atomic_load_explicit(&w->flush->asked, memory_order_acquire);
+}
+
+static uint64_t flush_done(struct writer *w)
+{
+    return atomic_load_explicit(&w->flush->done, memory_order_relaxed);
+}
 
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
@@ -41,7 +50,7 @@ static bool sleep_to_next(struct writer *w)
     struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     pthread_mutex_lock(&w->lock);
     int rc = 0;
-    while (!w->stopping && w->flush_asked == w->flush_done && rc == 0) {
+    while (!w->stopping && flush_asked(w) == flush_done(w) && rc == 0) {
         rc = pthread_cond_timedwait(&w->wake, &w->lock, &at);
     }
     bool go_on = !w->stopping;
@@ -49,28 +58,20 @@ static bool sleep_to_next(struct writer *w)
     return go_on;
 }
 
-static uint64_t flush_asked(struct writer *w)
-{
-    pthread_mutex_lock(&w->lock);
-    uint64_t asked = w->flush_asked;
-    pthread_mutex_unlock(&w->lock);
-    return asked;
-}
-
 static void tell_flushed(struct writer *w, uint64_t asked)
 {
-    atomic_store_explicit(&w->flush_done, asked, memory_order_release);
+    atomic_store_explicit(&w->flush->done, asked, memory_order_release);
 }
 
 /* Not by a condition: a thread that waits for one may be interrupted by a signal whose
  * handler calls exit(), and whoever tells it then waits for that thread.
- * \return false if it is not done by then; 0 = without a limit. */
-static bool wait_flushed(struct writer *w, uint64_t asked, int64_t by_ns)
+ * \return false if it is not reached by then. */
+static bool wait_reached(_Atomic uint64_t *at, uint64_t wanted, int64_t by_ns)
 {
     const struct timespec round = {.tv_nsec = FLUSH_ROUND_NS};
-    /* Pairs with the release of tell_flushed: what was recorded is in the files. */
-    while (atomic_load_explicit(&w->flush_done, memory_order_acquire) < asked) {
-        if (by_ns && clock_mono_ns() >= by_ns) {
+    /* Pairs with the release of who sets it: what was recorded is in the files. */
+    while (atomic_load_explicit(at, memory_order_acquire) < wanted) {
+        if (clock_mono_ns() >= by_ns) {
             return false;
         }
         nanosleep(&round, NULL);
@@ -91,7 +92,8 @@ static void keep_house(struct writer *w, bool flushed)
     writer_append_replaced(w);
 }
 
-/* Of a process whose last thread of its own ends, this one would hold up the end. */
+/* Main may have left without a word, by a call of the kernel. \return true if this thread
+ * has to end the process, as there is no memory for another one that does. */
 static bool job_is_over(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();
@@ -99,7 +101,7 @@ static bool job_is_over(struct writer *w)
         return false;
     }
     w->job_checked_ns = now_ns;
-    return job_threads_are_gone();
+    return job_threads_are_gone() && !job_threads_watch();
 }
 
 /* \return false if this thread has it: it calls exit() in a handler of a signal that has
@@ -114,12 +116,21 @@ static void ask_to_stop(struct writer *w)
     bool locked = lock_writer(w);
     if (!w->stopping) {
         w->stopping = true;
-        w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
+        w->stop_by_ns = clock_mono_ns() + (int64_t)w->settings.shutdown_ms * NS_PER_MS;
     }
     pthread_cond_signal(&w->wake);
     if (locked) {
         pthread_mutex_unlock(&w->lock);
     }
+}
+
+/* A fork meanwhile would close the descriptors by numbers that others may have by then.
+ */
+static void close_directory(struct session_dir *dir)
+{
+    fork_guard_enter();
+    session_dir_close(dir);
+    fork_guard_leave();
 }
 
 static void *write_until_stopped(void *arg)
@@ -130,7 +141,7 @@ static void *write_until_stopped(void *arg)
     writer_lines_open(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
-        bool flushed = asked != w->flush_done;
+        bool flushed = asked != flush_done(w);
         keep_house(w, flushed);
         writer_lines_fetch(w, flushed, false);
         writer_lines_drain(w, flushed);
@@ -144,20 +155,13 @@ static void *write_until_stopped(void *arg)
     }
     writer_lines_close(w);
     session_dir_restore_names(w->dir, INT64_MAX); /* now, for the last time */
-    tell_flushed(w, UINT64_MAX);
+    tell_flushed(w, flush_asked(w));
+    close_directory(w->dir); /* a close may hang, too */
+    atomic_store_explicit(&w->ended, 1, memory_order_release);
     if (over) {
-        exit(EXIT_SUCCESS); /* as the C library does when the last thread ends */
+        job_threads_exit();
     }
     return NULL;
-}
-
-/* A fork meanwhile would close the descriptors by numbers that others may have by then.
- */
-static void close_directory(struct session_dir *dir)
-{
-    fork_guard_enter();
-    session_dir_close(dir);
-    fork_guard_leave();
 }
 
 static void writer_free(struct writer *w)
@@ -166,12 +170,13 @@ static void writer_free(struct writer *w)
     if (!sampler_close(&w->sampler, w->stop_by_ns)) {
         library_log(GPUFL_LOG_ERROR,
                     "session %s has ended without the GPU driver, which has not "
-                    "returned for %d ms: its thread is left behind",
-                    w->dir->id, WRITER_STOP_MS);
+                    "returned for %" PRIu64 " ms: its thread is left behind",
+                    w->dir->id, w->settings.shutdown_ms);
         job_threads_watch();
     }
     close_directory(w->dir);
     text_fini(&w->text);
+    text_fini(&w->mark_state);
     text_fini(&w->opening);
     text_fini(&w->names_text);
     file_names_fini(w);
@@ -201,6 +206,7 @@ gpufl_status writer_start(const struct settings *settings,
     w->dir = dir;
     w->rings = input->rings;
     w->names = input->names;
+    w->flush = input->flush;
     w->generation = input->generation;
     rings_losses(input->rings, &w->lost_before);
     w->lost_before.count[LOSS_SCOPE_NAMES] =
@@ -220,10 +226,10 @@ gpufl_status writer_start(const struct settings *settings,
     };
     w->tracing.log.details_per_launch = settings->details_per_launch;
     tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel, &w->devices,
-                 settings->source_collection);
+                 settings->source_collection ? &w->settings.source_roots : NULL);
     w->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     thread_condition_init(&w->wake);
-    int rc = thread_start(&w->thread, THREAD_NAMES "writer", write_until_stopped, w);
+    int rc = thread_start(&w->thread, THREAD_WRITER, write_until_stopped, w);
     if (rc != 0) {
         writer_free(w);
         errno = rc;
@@ -255,15 +261,21 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
 bool writer_end(struct writer *w)
 {
     ask_to_stop(w);
-    bool ended =
-        wait_flushed(w, UINT64_MAX, w->stop_by_ns + (int64_t)LAST_WRITES_MS * NS_PER_MS);
+    bool ended = wait_reached(&w->ended, 1,
+                              w->stop_by_ns + (int64_t)WRITER_LAST_WRITES_MS * NS_PER_MS);
     if (!ended) {
         library_log(GPUFL_LOG_ERROR,
                     "session %s has no end: the disk or the GPU's library has not "
-                    "returned for %d ms",
-                    w->dir->id, WRITER_STOP_MS + LAST_WRITES_MS);
+                    "returned for %" PRIu64
+                    " ms (if they are only slow, raise GPUFL_SHUTDOWN_TIMEOUT_MS)",
+                    w->dir->id, w->settings.shutdown_ms + WRITER_LAST_WRITES_MS);
     }
     return ended;
+}
+
+bool writer_has_ended(struct writer *w)
+{
+    return wait_reached(&w->ended, 1, clock_mono_ns());
 }
 
 void writer_abandon_tracer(struct writer *w)
@@ -283,13 +295,29 @@ void writer_stop(struct writer *w, struct writer_result *result)
     writer_free(w);
 }
 
-void writer_flush(struct writer *w)
+struct writer_ticket writer_ask_flush(struct writer *w)
 {
-    pthread_mutex_lock(&w->lock);
-    uint64_t mine = ++w->flush_asked;
-    pthread_cond_signal(&w->wake);
-    pthread_mutex_unlock(&w->lock);
-    wait_flushed(w, mine, 0);
+    struct writer_ticket ticket = {.patience_ms = w->settings.shutdown_ms};
+    snprintf(ticket.session_id, sizeof ticket.session_id, "%s", w->dir->id);
+    ticket.number =
+        1 + atomic_fetch_add_explicit(&w->flush->asked, 1, memory_order_release);
+    if (lock_writer(w)) { /* so that it is awake, or looks before it sleeps */
+        pthread_cond_signal(&w->wake);
+        pthread_mutex_unlock(&w->lock);
+    }
+    return ticket;
+}
+
+void writer_flush_wait(struct writer_flush *flush, const struct writer_ticket *ticket)
+{
+    int64_t by_ns = clock_mono_ns() + (int64_t)ticket->patience_ms * NS_PER_MS;
+    if (!wait_reached(&flush->done, ticket->number, by_ns)) {
+        library_log(GPUFL_LOG_ERROR,
+                    "a flush of session %s has not ended: the disk or the GPU's library "
+                    "has not returned for %" PRIu64
+                    " ms (if they are only slow, raise GPUFL_SHUTDOWN_TIMEOUT_MS)",
+                    ticket->session_id, ticket->patience_ms);
+    }
 }
 
 void writer_stats(struct writer *w, struct gpufl_stats *stats)

@@ -13,17 +13,22 @@
 #include "collector-lib/core/settings.h"
 #include "collector-lib/trace/profiler.h"
 
-/** From writer_stop on, the GPU's driver has this long to return; then it is left alone.
- */
-#define WRITER_STOP_MS 2000
-
 /** A running writer; opaque. */
 struct writer;
+
+/** How far sessions are in the files: one for all of a process, which outlives each. */
+struct writer_flush {
+    _Atomic uint64_t asked, done;
+};
+
+/** Time after `settings.shutdown_ms` for the last lines. */
+#define WRITER_LAST_WRITES_MS 1000
 
 /** Where a writer takes rows from; borrowed until writer_stop. */
 struct writer_input {
     struct rings *rings;
     struct names *names;
+    struct writer_flush *flush;
     uint16_t generation; /**< marks the rows of this session */
 };
 
@@ -42,19 +47,32 @@ struct writer_result {
     struct gpufl_stats stats;
 };
 
-/** Drains the rings, writes the closing records, ends the thread and frees the writer,
- * then fills \p result. If \p writer is NULL, \p result is not changed. */
+/** From here on, the GPU's driver has `settings.shutdown_ms` to return; then it is left
+ * alone. Drains the rings, writes the closing records, ends the thread and frees the
+ * writer, then fills \p result. If \p writer is NULL, \p result is not changed. */
 void writer_stop(struct writer *writer, struct writer_result *result);
 
 /** Asks the thread to end. \return false, and says so, if it has not within
- * WRITER_STOP_MS and a second; then the writer must stay as it is. */
+ * `settings.shutdown_ms` and a second; then the writer must stay as it is. */
 bool writer_end(struct writer *writer);
+
+/** Whether one that did not end in time has ended since: then writer_stop takes it. */
+bool writer_has_ended(struct writer *writer);
 
 /** The tracer's library has ended: its last records are not fetched. Before the end. */
 void writer_abandon_tracer(struct writer *writer);
 
-/** Returns once everything that was recorded before the call is in the files. */
-void writer_flush(struct writer *writer);
+/** What was recorded before writer_ask_flush; zero = nothing. */
+struct writer_ticket {
+    uint64_t number, patience_ms;
+    char session_id[40];
+};
+
+struct writer_ticket writer_ask_flush(struct writer *writer);
+
+/** Returns once all that \p ticket stands for is in the files; after `patience_ms`
+ * without, and says so. The writer may have gone meanwhile. */
+void writer_flush_wait(struct writer_flush *flush, const struct writer_ticket *ticket);
 
 /** Counters so far. */
 void writer_stats(struct writer *writer, struct gpufl_stats *stats);

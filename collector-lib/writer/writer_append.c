@@ -62,7 +62,7 @@ static size_t format_lacking(struct writer *w, enum channel channel,
     }
     size_t names = all->len;
     if (names) {
-        text_append(all, text->data, text->len);
+        text_join(all, text);
     }
     return all->failed ? 0 : names;
 }

@@ -2,7 +2,6 @@
 /* Formats what was recorded and appends it to the channels' files. */
 #include "collector-lib/writer/writer_lines.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "collector-lib/core/clock.h"
@@ -16,7 +15,8 @@
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
 /* Threads may record faster than can be written: then samples, traces and the check of
  * the disk's room do not wait for them. */
-#define DRAIN_NS 10000000
+#define DRAIN_NS    10000000
+#define MARKS_BYTES (256 * 1024) /* so many lines of marks are kept in memory at most */
 
 static void flush_metrics(struct writer *w)
 {
@@ -25,13 +25,39 @@ static void flush_metrics(struct writer *w)
     writer_append(w, CHANNEL_SYSTEM, &w->text);
 }
 
+/* The marks of a drain have what is read at the first one, which costs far more than a
+ * line does. */
+static void begin_marks(struct writer *w)
+{
+    text_clear(&w->text);
+    text_clear(&w->mark_state);
+}
+
+static void append_marks(struct writer *w)
+{
+    writer_append(w, CHANNEL_SYSTEM, &w->text);
+    text_clear(&w->text);
+}
+
+static void add_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
+{
+    if (w->mark_state.len == 0) {
+        sampler_write(&w->sampler, &w->context, &w->text); /* so that samples and marks
+                                                              are in order */
+        const struct record_state state = sampler_state(&w->sampler);
+        record_mark_state(&w->mark_state, &state);
+    }
+    record_system_mark(&w->text, &w->context, &w->mark_state, start, name, mono_ns);
+    if (w->text.len >= MARKS_BYTES) {
+        append_marks(w);
+    }
+}
+
 static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
 {
-    flush_metrics(w); /* so that samples and marks are in order */
-    struct record_state state = sampler_state(&w->sampler);
-    text_clear(&w->text);
-    record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
-    writer_append(w, CHANNEL_SYSTEM, &w->text);
+    begin_marks(w);
+    add_mark(w, start, name, mono_ns);
+    append_marks(w);
 }
 
 /* Phases that end without having begun are ignored. */
@@ -44,7 +70,7 @@ static void follow_phase(struct writer *w, const struct row *row)
     if (start || w->open_phases) {
         w->open_phases += start ? 1 : -1;
     }
-    write_mark(w, start, w->names->name[row->name_id], row->mono_ns);
+    add_mark(w, start, w->names->name[row->name_id], row->mono_ns);
 }
 
 static void follow_begin(struct writer *w, const struct row *row)
@@ -134,9 +160,11 @@ static bool drain_some(struct writer *w)
     if (w->rows.now.count) {
         use_names(w);
         writer_append_names(w);
+        begin_marks(w);
         for (size_t i = 0; i < w->rows.now.count; i++) {
             follow_row(w, &w->rows.now.row[i]);
         }
+        append_marks(w);
         write_scopes(w);
         writer_append_check_room(w);
     }
@@ -163,16 +191,17 @@ static uint32_t rows_least(uint32_t a, uint32_t b)
 void writer_lines_drain(struct writer *w, bool all)
 {
     int64_t until_ns = clock_mono_ns() + DRAIN_NS;
-    uint32_t left = all ? RINGS_DRAIN_ALL : 0;
     size_t drained = 0;
     bool more;
+    if (all) {
+        rings_ask(w->rings, &w->rows);
+    }
     do {
         more = drain_some(w);
         drained += w->rows.now.count;
-        left -= rows_least(w->rows.share, left);
         w->rows_before_trace -=
             more ? rows_least(w->rows.share, w->rows_before_trace) : w->rows_before_trace;
-    } while (more && (left || clock_mono_ns() < until_ns));
+    } while (more && (w->rows.asked || clock_mono_ns() < until_ns));
     w->beat_ms = next_beat_ms(w->beat_ms, drained, more);
 }
 
@@ -190,6 +219,12 @@ void writer_lines_trace(struct writer *w)
         return;
     }
     atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
+    atomic_store_explicit(&w->samples_unnamed, log->samples_unnamed,
+                          memory_order_relaxed);
+    atomic_store_explicit(&w->paths_lost, log->launches.paths_lost, memory_order_relaxed);
+    atomic_store_explicit(&w->calls_forgotten, log->launches.calls_lost,
+                          memory_order_relaxed);
+    atomic_store_explicit(&w->sources_cut, log->files_cut, memory_order_relaxed);
     writer_append_names(w);
     writer_append(w, CHANNEL_DEVICE, &log->device_lines);
     writer_append(w, CHANNEL_SCOPE, &log->scope_lines);
@@ -238,11 +273,25 @@ struct losses writer_lines_losses(struct writer *w)
 {
     struct losses losses = {0};
     rings_losses(w->rings, &losses);
+    losses.count[LOSS_NOT_ENDED] +=
+        atomic_load_explicit(&w->left_open, memory_order_relaxed);
     losses.count[LOSS_SCOPE_NAMES] =
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+    losses.count[LOSS_SCOPE_PATHS] =
+        atomic_load_explicit(&w->paths_lost, memory_order_relaxed);
+    losses.count[LOSS_FORGOTTEN] =
+        atomic_load_explicit(&w->calls_forgotten, memory_order_relaxed);
     losses.count[LOSS_STACKS] = stacks_overflowed();
     losses.count[LOSS_KERNEL_NAMES] =
         atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
+    losses.count[LOSS_SAMPLE_NAMES] =
+        atomic_load_explicit(&w->samples_unnamed, memory_order_relaxed);
+    losses.count[LOSS_SOURCES] =
+        atomic_load_explicit(&w->sources_cut, memory_order_relaxed);
+    losses.count[LOSS_RECORDS] =
+        atomic_load_explicit(&w->records_lost, memory_order_relaxed);
+    losses.count[LOSS_LAUNCHES] =
+        atomic_load_explicit(&w->launches_lost, memory_order_relaxed);
     losses.count[LOSS_DEVICE_SAMPLES] =
         atomic_load_explicit(&w->device_samples_missing, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
@@ -279,6 +328,24 @@ static void report_losses(struct writer *w)
     text_fini(&text);
 }
 
+static void count_records_lost(struct writer *w)
+{
+    const struct tracer_status *t = &w->tracing.status;
+    atomic_store_explicit(&w->records_lost, t->dropped + t->incomplete + t->unknown,
+                          memory_order_relaxed);
+    atomic_store_explicit(&w->launches_lost, t->unrecorded, memory_order_relaxed);
+}
+
+/* A scope whose end found no room in its ring is counted there. */
+static void count_left_open(struct writer *w)
+{
+    const struct losses losses = writer_lines_losses(w);
+    uint64_t open = w->open.count;
+    uint64_t without_end = losses.count[LOSS_SCOPE_ENDS];
+    atomic_store_explicit(&w->left_open, open > without_end ? open - without_end : 0,
+                          memory_order_relaxed);
+}
+
 void writer_lines_close(struct writer *w)
 {
     writer_append_retry(w, true);
@@ -288,6 +355,8 @@ void writer_lines_close(struct writer *w)
     writer_lines_fetch(w, true, true);
     writer_lines_drain(w, true);
     writer_lines_trace(w);
+    count_records_lost(w);
+    count_left_open(w);
     flush_metrics(w);
     sampler_finish(&w->sampler, w->stop_by_ns); /* all else is in the files by now */
     atomic_store_explicit(&w->device_samples_missing, w->sampler.missing,

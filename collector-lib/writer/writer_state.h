@@ -11,12 +11,12 @@
 #include "collector-lib/core/losses.h"
 #include "collector-lib/core/name_set.h"
 #include "collector-lib/core/names.h"
-#include "collector-lib/core/open_scopes.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/core/spool.h"
 #include "collector-lib/trace/tracing.h"
+#include "collector-lib/writer/open_scopes.h"
 #include "collector-lib/writer/sampler.h"
 #include "collector-lib/writer/summary.h"
 
@@ -52,19 +52,21 @@ struct writer {
     uint16_t generation;
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards stopping and flush_asked */
+    pthread_mutex_t lock; /* guards stopping */
     pthread_cond_t wake;
     bool stopping;
     int64_t stop_by_ns; /* once it is stopping: the GPU's driver has until then */
-    uint64_t flush_asked;
-    _Atomic uint64_t flush_done;
+    struct writer_flush *flush;
+    _Atomic uint64_t ended; /* 1: the thread has done all that can hang */
     /* Read by writer_stats from other threads. */
     _Atomic uint64_t pairs;
     _Atomic uint64_t samples;
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
     _Atomic uint64_t lines_lost[CHANNEL_COUNT];
-    _Atomic uint64_t kernels_unnamed;
+    _Atomic uint64_t kernels_unnamed, samples_unnamed, records_lost, launches_lost;
+    _Atomic uint64_t left_open; /* scopes, when the session ended */
+    _Atomic uint64_t paths_lost, calls_forgotten, sources_cut;
     _Atomic uint64_t device_samples_missing;
 
     _Atomic bool tracer_gone; /* its library has ended */
@@ -76,6 +78,7 @@ struct writer {
     struct ring_rows rows;
     struct open_scopes open;
     struct text text;
+    struct text mark_state; /* of the marks in `text`; empty = not read yet */
     struct tracing tracing;
     struct text opening; /* the line that opens each channel */
     struct text names_text;

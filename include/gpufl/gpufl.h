@@ -9,11 +9,14 @@
  *     GFL_SCOPE("step") { … }
  *     gpufl_shutdown();
  *
- * Every function may be called from any thread. Without a session, that is before
- * gpufl_init and after gpufl_shutdown, it does nothing. No function ends the program,
+ * Every function may be called from any thread. None is async-signal-safe: one that a
+ * signal handler calls may wait for ever for a lock that the interrupted thread holds, as
+ * that of malloc(); where it is a lock of gpufl's own, the call does nothing, and a scope
+ * is lost, and in most cases counted as dropped. Without a session, that is before
+ * gpufl_init and after gpufl_shutdown, they do nothing. No function ends the program,
  * changes a signal handler or opens a connection. After fork() the child records nothing
  * until it calls gpufl_init itself. fork() waits up to 1 s while gpufl loads a library,
- * or opens or closes the files of a session.
+ * or opens or closes the files of a session; if that hangs, the first fork() alone does.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -44,22 +47,37 @@ enum gpufl_backend_kind {
  * next lower engine that works runs, the session records which one was requested, and a
  * message on stderr says why. GPUFL_MAX_ENGINE, a name, is the highest engine that may
  * run, whatever the program asks for; with a name that is none, Monitor runs. The job
- * continues in every case.
+ * continues in every case but the one below.
  *
  * Trace assigns each kernel to the scope of its launch by CUPTI's correlation ids. All
- * times are on the clock of the scopes. At most 64 MiB of records are buffered; records
- * beyond that are dropped and counted in `capture_capabilities`.
+ * times are on the clock of the scopes. At most 64 buffers of trace_buffer_kib are filled
+ * with records (64 MiB by default); records beyond that are dropped and counted.
  *
  * PcSampling samples the program counters and stall reasons of warps, in all kernels,
  * every 2^15 cycles. Samples belong to instructions, not to single launches. A GPU can be
- * sampled by one process at a time; other recorded processes run Trace.
+ * sampled by one process at a time; other recorded processes run Trace. That is so across
+ * containers, if they load the same libcuda.so.1, as where NVIDIA's container toolkit
+ * mounts that of the host, or share a network namespace. Of containers that have neither
+ * in common, as with CUDA's forward compatibility package, sample in only one.
+ *
+ * Each context that is sampled takes memory: 12 MiB of the GPU's (H100, CUDA 13.0),
+ * whatever the size of the buffers, and for these of the host's: 1/32 of what is free, of
+ * the GPU or of the host, whichever is less, but at most pc_sampling_buffer_mib; 64 MiB
+ * for CUPTI to decode in; and some 30 MiB for what was decoded. Where less than 512 MiB
+ * are free, a context is not sampled, and a message says so.
+ *
+ * PcSampling is experimental where a tool of other makers samples the GPU, too, in this
+ * process or in another one: gpufl does not see it, and CUPTI may then fail to stop, or
+ * end the process by SIGSEGV, as it did in two of five runs of PyTorch (CUDA 13.0). Use
+ * it only where nothing else samples.
  *
  * Only one profiler at a time can use CUPTI: under Nsight, compute-sanitizer or the
  * PyTorch profiler, Monitor runs. */
 enum gpufl_profiling_engine {
     GPUFL_ENGINE_MONITOR = 0,     /**< device and host metrics, scopes; no CUPTI */
     GPUFL_ENGINE_TRACE = 1,       /**< kernels, memory copies and sets, synchronisation */
-    GPUFL_ENGINE_PC_SAMPLING = 2, /**< stall reasons by function, instruction, line */
+    GPUFL_ENGINE_PC_SAMPLING = 2, /**< stall reasons by function, instruction, line;
+                                     experimental beside other samplers */
     GPUFL_ENGINE_SASS_METRICS = 3,
     GPUFL_ENGINE_RANGE_PROFILER = 4,
     GPUFL_ENGINE_DEEP = 5,
@@ -72,9 +90,11 @@ enum gpufl_profiling_engine {
  *  means "".
  *
  *  A field that differs from its default takes precedence over the environment, the
- *  environment over the configuration file, and the file over the default. GPUFL_DISABLED
- *  overrides everything. The capture fields are always recorded (`capture_capabilities`
- * at the end of the session) and take effect with GPUFL_ENGINE_TRACE and higher engines.
+ *  environment over the configuration file, and the file over the default. What is wrong
+ *  or out of range there is said and ignored; in a field that the program has set, it is
+ *  an error. GPUFL_DISABLED overrides everything. The capture fields are always recorded
+ * (`capture_capabilities` at the end of the session) and take effect with
+ * GPUFL_ENGINE_TRACE and higher engines.
  */
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
@@ -95,7 +115,8 @@ struct gpufl_init_options {
                                         at the top of a program, 5 us below 20 frames,
                                         10 us below 48 or more */
     bool enable_source_collection; /**< PcSampling: the source line of each sample and the
-                                        text of the source files, for modules that were
+                                        text of the source files below
+                                        source_roots, for modules that were
                                         compiled with -lineinfo and loaded after
                                         gpufl_init. Default true */
     bool enable_external_correlation; /**< ids that frameworks attach to launches by
@@ -121,9 +142,11 @@ struct gpufl_init_options {
                                    GPUFL_FLUSH_LOGS_ALWAYS */
     bool enable_debug_output; /**< log to stderr. Also GPUFL_DEBUG */
     bool enabled; /**< false: gpufl_init returns GPUFL_OFF, and all calls do nothing */
-    int pm_sampling_interval_us;     /**< default 100 */
-    int pm_sampling_max_samples;     /**< default 4096 */
-    const char *pm_sampling_preset;  /**< default "overview" */
+    int pm_sampling_interval_us;    /**< 1 to 1000000, default 100. This and the next five
+                                       have no effect while PM_SAMPLING and DEEP are not
+                                       implemented */
+    int pm_sampling_max_samples;    /**< 1 to 1048576, default 4096 */
+    const char *pm_sampling_preset; /**< default "overview" */
     const char *pm_sampling_metrics; /**< comma-separated names */
     bool pm_sampling_scope_only;     /**< default true */
     bool deep_window_only;
@@ -142,7 +165,38 @@ struct gpufl_init_options {
                              are at most 64 of them. With larger ones CUPTI hands over
                              less often, and the job holds more memory. Also
                              GPUFL_TRACE_BUFFER_KIB */
+    const char *source_roots;   /**< directories below which the text of source files is
+                                   recorded: absolute ones, separated by ':', or ".", the
+                                   working directory of gpufl_init (default), which does
+                                   not count if it is "/". "" = none: no text is taken.
+                                   Files that lie elsewhere once links are followed are
+                                   counted in `capture_capabilities`; their names and
+                                   lines are recorded all the same. A root that is no
+                                   directory is an error; in the environment or the file,
+                                   it is said, and there are none. Also
+                                   GPUFL_SOURCE_ROOTS, where an empty value counts, too */
+    int pc_sampling_buffer_mib; /**< PcSampling: the most that CUPTI's buffer of samples
+                                   takes of each CUDA context, in MiB: 16 to 1024, default
+                                   64. It takes less if less than 32 times as much memory
+                                   is free, of the GPU or of the host; see
+                                   gpufl_profiling_engine. Also
+                                   GPUFL_PC_SAMPLING_BUFFER_MIB */
 };
+
+/** The environment sets besides, in bytes, milliseconds or text:
+ *
+ *  - GPUFL_LOG_ROTATE_BYTES: a file is closed and the next one begun at so many (default
+ *    64 MiB); GPUFL_LOG_ROTATE_AFTER_MS: or when its first line is so old (default 0:
+ *    never).
+ *  - GPUFL_LOG_MAX_SPOOL_BYTES: a session's directory takes no more (default 4 GiB);
+ *    GPUFL_LOG_MIN_FREE_BYTES: so many stay free on its disk (default 512 MiB); 0: no
+ *    limit. What does not fit is dropped and counted.
+ *  - GPUFL_SHUTDOWN_TIMEOUT_MS: see gpufl_shutdown (default 2000). GPUFL_MAX_ENGINE: see
+ *    gpufl_profiling_engine. GPUFL_DISABLED: see gpufl_is_disabled.
+ *  - GPUFL_POD_NAME, GPUFL_POD_NAMESPACE, GPUFL_NODE_NAME: where Kubernetes runs the job,
+ *    as its downward API tells it; recorded once a session.
+ *  - GPUFL_SYSFS: the files of the amdgpu driver, if /sys of the host lies elsewhere.
+ *    CUDA_HOME: where libcupti is looked for if the loader does not find it. */
 
 /** Initialiser with all defaults. */
 #define GPUFL_INIT_OPTIONS_DEFAULT                                                       \
@@ -150,7 +204,7 @@ struct gpufl_init_options {
         sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
             true, true, false, false, 0, 0, false, GPUFL_BACKEND_AUTO,                   \
             GPUFL_ENGINE_MONITOR, "", false, false, true, 100, 4096, "overview", "",     \
-            true, false, 0, false, "", 1024                                              \
+            true, false, 0, false, "", 1024, ".", 64                                     \
     }
 
 /** Fills \p options with the defaults. */
@@ -173,22 +227,34 @@ typedef void (*gpufl_log_fn)(void *arg, enum gpufl_log_level level, const char *
  * \p log is called on threads of gpufl and of the job, one call at a time, and gpufl
  * waits for it: it must return soon. It may begin and end scopes and call this function,
  * which then does not wait; other functions of gpufl may wait for the thread that it is
- * on. What gpufl has to say meanwhile on that thread goes to stderr. A forked child keeps
- * the function. libgpufl-upload has one of its own, see gpufl_upload_options. */
+ * on. What gpufl has to say meanwhile on that thread goes to stderr. If a call has not
+ * returned for 3 s (1 s more than GPUFL_SHUTDOWN_TIMEOUT_MS), as when it waits for a lock
+ * that a thread holds which waits for gpufl, or exits, nobody waits for it any longer:
+ * until it returns, messages go to stderr, and this function changes nothing, which is
+ * said there. A forked child keeps the function. libgpufl-upload has one of its own, see
+ * gpufl_upload_options. */
 GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
 
 /** Starts a session: creates `<log_path>/<session id>/` and the writer thread. If a
  * session is running, it is shut down first. \p options may be NULL for the defaults.
  * \return GPUFL_OK; GPUFL_OFF if gpufl is disabled (no file, no thread); GPUFL_ERR_USAGE
  * if a field is out of range; GPUFL_ERR_IO with errno if the directory or the thread
- * cannot be created; GPUFL_ERR_NOMEM. A message on stderr says why. A missing GPU is not
- * an error. The job continues in every case. */
+ * cannot be created, ETIMEDOUT if the disk has not returned for as long as gpufl_shutdown
+ * waits for it, EBUSY if that disk still has not, or the session before could not be
+ * ended (gpufl_shutdown) and still has no end; GPUFL_ERR_NOMEM. A message on stderr says
+ * why. A missing GPU is not an error. The job continues in every case. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
- *  directory. Does nothing without a session. A GPU driver that does not return is left
- *  alone after 2 s. exit() and the return from main end the session, too, and give up
- * after 3 s what the disk or the GPU's library holds up. */
+ * directory. Does nothing without a session. A GPU driver that does not return is left
+ * alone after 2 s (GPUFL_SHUTDOWN_TIMEOUT_MS). What the disk or the GPU's library holds
+ * up is given up a second later, with a message, and written if they return after all.
+ * exit() and the return from main end the session, too, in the same way; handlers of
+ * atexit() that the program has registered before its first gpufl_init run after that,
+ * and record nothing more: register them later, or call gpufl_init earlier.
+ *
+ * A program that is linked with libgpufl.a has a recorder of its own, which a library
+ * with libgpufl.so, or gpufl trace, knows nothing of: each records a session. */
 GPUFL_API void gpufl_shutdown(void);
 
 /** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.
@@ -201,7 +267,8 @@ GPUFL_API gpufl_status gpufl_session_id(char out[40]);
 GPUFL_API bool gpufl_is_disabled(void);
 
 /** Writes everything that has been recorded so far, and returns when it is in the files.
- * Blocks for a few milliseconds. Does nothing without a session. */
+ * Blocks for a few milliseconds, and no longer than 2 s (GPUFL_SHUTDOWN_TIMEOUT_MS) if
+ * the disk does not return, which is said. Does nothing without a session. */
 GPUFL_API void gpufl_flush(void);
 
 /** Counters of the running session, or of the last one if none is running. */
@@ -219,8 +286,8 @@ struct gpufl_stats {
     uint64_t waits_dropped;  /**< synchronisations, likewise */
     uint64_t phases_dropped; /**< begins and ends of phases, likewise */
     uint64_t scope_ends_dropped; /**< ends by another thread: its ring was full */
-    uint64_t
-        scopes_not_ended; /**< were open when their thread ended, or had 4,096 open */
+    uint64_t scopes_not_ended;   /**< were open when their thread or the session ended, or
+                                  * when   their thread had 4,096 open */
     uint64_t kernel_names_overflowed; /**< kernels whose name is "(other)": more than 8
                                          MiB of names, or 65,536, in this session */
     uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
@@ -284,6 +351,23 @@ static inline void gpufl_monitor(const char *name, void (*fn)(void *arg), void *
     gpufl_scope_end(scope);
 }
 
+/** \cond internal */
+#define GPUFL_JOIN2(a, b) a##b
+#define GPUFL_JOIN(a, b)  GPUFL_JOIN2(a, b)
+/** What a GFL_SCOPE declares has a name of its own, so that one within another on the
+ * same line hides nothing. Later clangs warn of __COUNTER__: there, -Wshadow is off. */
+#if defined(__clang__)
+#define GPUFL_UNIQUE(prefix) GPUFL_JOIN(prefix, __LINE__)
+#define GPUFL_QUIET                                                                      \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wshadow\"")
+#define GPUFL_LOUD _Pragma("clang diagnostic pop")
+#else
+#define GPUFL_UNIQUE(prefix) GPUFL_JOIN(prefix, __COUNTER__)
+#define GPUFL_QUIET
+#define GPUFL_LOUD
+#endif
+/** \endcond */
+
 #if defined(__GNUC__) && !defined(__cplusplus)
 /** \cond internal */
 struct gpufl_scope_guard {
@@ -294,8 +378,11 @@ static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
 {
     gpufl_scope_end(guard->scope);
 }
-#define GPUFL_JOIN2(a, b) a##b
-#define GPUFL_JOIN(a, b)  GPUFL_JOIN2(a, b)
+#define GPUFL_SCOPE_AS(guard, name)                                                      \
+    GPUFL_QUIET for (struct gpufl_scope_guard guard __attribute__((cleanup(              \
+                         gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};    \
+                     !guard.entered; guard.entered = true) switch (0) default :          \
+        GPUFL_LOUD
 /** \endcond */
 
 /** `GFL_SCOPE("name") { … }` records the block. Leaving it by `return` or `goto` ends the
@@ -303,11 +390,7 @@ static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
  * front of the macro. It is a loop, since C has no other statement that declares
  * something for its body: `break` and `continue` leave only this block, not an enclosing
  * loop or switch (in C++, gpufl.hpp, they do what they do without the macro). */
-#define GFL_SCOPE(name)                                                                  \
-    for (struct gpufl_scope_guard GPUFL_JOIN(gpufl_guard_, __LINE__) __attribute__((     \
-             cleanup(gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};        \
-         !GPUFL_JOIN(gpufl_guard_, __LINE__).entered;                                    \
-         GPUFL_JOIN(gpufl_guard_, __LINE__).entered = true)
+#define GFL_SCOPE(name) GPUFL_SCOPE_AS(GPUFL_UNIQUE(gpufl_guard_), name)
 #endif
 
 #ifdef __cplusplus

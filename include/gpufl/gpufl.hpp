@@ -58,6 +58,8 @@ inline bool init(const InitOptions &opts)
     c.device_details = opts.device_details;
     c.kernel_details = opts.kernel_details.c_str();
     c.trace_buffer_kib = opts.trace_buffer_kib;
+    c.source_roots = opts.source_roots.c_str();
+    c.pc_sampling_buffer_mib = opts.pc_sampling_buffer_mib;
     return gpufl_init(&c) == GPUFL_OK;
 }
 
@@ -268,31 +270,29 @@ inline bool deepWindowActive()
  *  other. Compilers warn of such an `if` within one without braces, g++ at the outer one, where no
  *  macro reaches: so this header switches -Wdangling-else off for g++, from here to the end of the
  *  file. `#pragma GCC diagnostic warning "-Wdangling-else"` behind it switches it on again. */
-#define GPUFL_CPP_JOIN2(a, b) a##b
-#define GPUFL_CPP_JOIN(a, b)  GPUFL_CPP_JOIN2(a, b)
 #if defined(__clang__)
 #define GPUFL_CPP_QUIET                                                                  \
-    _Pragma("clang diagnostic push")                                                     \
-    _Pragma("clang diagnostic ignored \"-Wdangling-else\"")
-#define GPUFL_CPP_LOUD _Pragma("clang diagnostic pop")
+    GPUFL_QUIET _Pragma("clang diagnostic ignored \"-Wdangling-else\"")
+#define GPUFL_CPP_LOUD GPUFL_LOUD
 #else
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wdangling-else"
 #endif
 #define GPUFL_CPP_QUIET
-#define GPUFL_CPP_LOUD
+#define GPUFL_CPP_LOUD [[]] /* g++ warns of the `;` of an empty block right behind `else` */
 #endif
 #if defined(__GNUC__)
 #define GPUFL_CPP_NEVER __builtin_unreachable() /* what is behind a `return` stays so */
 #else
 #define GPUFL_CPP_NEVER
 #endif
-#define GFL_SCOPE(name)                                                                  \
+#define GPUFL_CPP_SCOPE_AS(scope, name)                                                  \
     GPUFL_CPP_QUIET                                                                      \
-    if (::gpufl::BlockScope GPUFL_CPP_JOIN(gpufl_scope_, __LINE__){name}) {              \
+    if (::gpufl::BlockScope scope{name}) {                                               \
         GPUFL_CPP_NEVER;                                                                 \
     } else                                                                               \
         GPUFL_CPP_LOUD
+#define GFL_SCOPE(name) GPUFL_CPP_SCOPE_AS(GPUFL_UNIQUE(gpufl_scope_), name)
 
 /** As the existing client's; tag and depth are not recorded. */
 #define GFL_SCOPE_TAGGED(name, tag, deep_profiling) GFL_SCOPE(name)

@@ -80,6 +80,8 @@ struct InitOptions {
     bool device_details = false;
     std::string kernel_details = "";
     int trace_buffer_kib = 1024;
+    std::string source_roots = ".";
+    int pc_sampling_buffer_mib = 64;
 };
 
 } /* namespace gpufl */

@@ -40,7 +40,7 @@ static inline const char *gpufl_status_text(gpufl_status status)
         "malformed data", "not found",    "busy",          "gpufl is switched off",
         "key refused",    "no contact",   "not complete",  "end",
     };
-    unsigned at = (unsigned)status;
+    unsigned at = status;
     return at < sizeof text / sizeof text[0] ? text[at] : "unknown status";
 }
 

@@ -10,12 +10,18 @@
  * FAKE_CUPTI_ACTIVE=1      a context is there from the start
  * FAKE_CUPTI_GPU=n         which GPU it is; else each process has its own
  * FAKE_CUPTI_UUIDS=a,b     the UUIDs of its devices instead; "MIG-a": a part of a GPU
+ * FAKE_CUPTI_TICKS=n       its clock is one that somebody lent: n ticks a nanosecond
+ * FAKE_CUPTI_FREE_MIB=n,m  so much memory of each device is free; else 80 GiB
+ * FAKE_CUPTI_DROPPED=n     the first fetch of samples says that so many were dropped
+ * FAKE_CUPTI_INIT=how      cuptiSubscribe initialises CUDA ("within"), or waits until
+ *                          another thread, which has begun to, has done so ("beside")
  * FAKE_CUPTI_LATE=n        so many instructions are only decoded as sampling ends
  *
  * After PC sampling could not be switched off what switches anything else ends the
  * process, as a call of the real one does. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +55,6 @@ static struct {
     void *callback_arg;
     CUpti_BuffersCallbackRequestFunc request;
     CUpti_BuffersCallbackCompleteFunc complete;
-    CUpti_TimestampCallbackFunc clock;
     uint32_t correlation;
     uint64_t records;
     uint8_t *buffer; /* the one that is filled */
@@ -69,6 +74,7 @@ static struct {
     bool wrecked;
     uint32_t late; /* instructions that are decoded as sampling ends */
     uint64_t fetches;
+    bool holds_fetches, fetch_is_held;
     _Atomic bool ended; /* the runtime of CUDA */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
@@ -130,11 +136,10 @@ static void note(const char *what, long value)
 static uint64_t now(void)
 {
     struct timespec t;
-    if (fake.clock) {
-        return fake.clock();
-    }
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    const char *ticks = getenv("FAKE_CUPTI_TICKS");
+    clock_gettime(ticks ? CLOCK_MONOTONIC : CLOCK_REALTIME, &t);
+    uint64_t ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return ticks ? ns * strtoull(ticks, NULL, 10) : ns;
 }
 
 /* ---- records ---- */
@@ -184,7 +189,10 @@ static void *hand_over(void *arg)
 /* With the lock held. */
 static void end_buffer(void)
 {
+    pthread_t thread;
     struct full *full = malloc(sizeof *full);
+    fake.thread_runs =
+        fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
     *full = (struct full){.bytes = fake.buffer, .size = fake.size, .used = fake.used};
     *fake.last = full;
     fake.last = &full->next;
@@ -261,10 +269,9 @@ EXPORT CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 EXPORT CUptiResult
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
+    (void)clock;
     note("timestamp", 0);
-    CUptiResult result = answer("ActivityRegisterTimestampCallback");
-    fake.clock = result == CUPTI_SUCCESS ? clock : NULL;
-    return result;
+    return answer("ActivityRegisterTimestampCallback");
 }
 
 EXPORT CUptiResult cuptiActivityRegisterCallbacks(
@@ -273,11 +280,8 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(
     note("register", 0);
     CUptiResult result = answer("ActivityRegisterCallbacks");
     if (result == CUPTI_SUCCESS) {
-        pthread_t thread;
         fake.request = request;
         fake.complete = complete;
-        fake.thread_runs =
-            fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
     }
     return result;
 }
@@ -331,6 +335,32 @@ EXPORT CUresult cuDeviceGetCount(int *count)
 {
     *count = 1;
     return CUDA_SUCCESS;
+}
+
+/* The one whose memory is asked for. */
+static __thread CUcontext current;
+
+EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    current = context;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    *context = current;
+    current = NULL;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemGetInfo_v2(size_t *bytes, size_t *total)
+{
+    const char *told = getenv("FAKE_CUPTI_FREE_MIB");
+    const char *second = told && gpu_of(current) ? strchr(told, ',') : NULL;
+    told = second ? second + 1 : told;
+    *total = (size_t)80 << 30;
+    *bytes = told ? (size_t)atoi(told) << 20 : *total;
+    return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
@@ -462,10 +492,41 @@ EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
 
 /* ---- callbacks ---- */
 
+/* The first call of CUDA. */
+static struct {
+    pthread_mutex_t lock;
+    atomic_bool begun, awaited;
+} start = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+
+static bool starts(const char *how)
+{
+    const char *asked = getenv("FAKE_CUPTI_INIT");
+    return asked && strcmp(asked, how) == 0;
+}
+
+static void rest_ms(long ms)
+{
+    struct timespec rest = {.tv_nsec = ms * 1000000};
+    nanosleep(&rest, NULL);
+}
+
+/* What a call of CUPTI may have to do with it. */
+static void start_first(void)
+{
+    while (starts("beside") && !atomic_load(&start.begun)) {
+        rest_ms(1);
+    }
+    if (starts("beside") || starts("within")) {
+        atomic_store(&start.awaited, true);
+        fake_init();
+    }
+}
+
 EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
                                   CUpti_CallbackFunc callback, void *arg)
 {
     note("subscribe", 0);
+    start_first();
     CUptiResult result = fake.callback ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
                                        : switched("Subscribe");
     if (result == CUPTI_SUCCESS) {
@@ -619,6 +680,11 @@ cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
             CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE) {
             note("mode", info->attributeData.collectionModeData.collectionMode);
         } else if (info->attributeType ==
+                   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE) {
+            note("MiB",
+                 (long)(info->attributeData.hardwareBufferSizeData.hardwareBufferSize >>
+                        20));
+        } else if (info->attributeType ==
                    CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER) {
             fake.config = info->attributeData.samplingDataBufferData.samplingDataBuffer;
         }
@@ -664,7 +730,15 @@ static void fill(CUpti_PCSamplingData *data)
 EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
 {
     CUpti_PCSamplingData *data = params->pcSamplingData;
+    pthread_mutex_lock(&fake.lock);
+    while (fake.holds_fetches) {
+        fake.fetch_is_held = true;
+        pthread_cond_broadcast(&fake.changed);
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    }
+    pthread_mutex_unlock(&fake.lock);
     CUptiResult result = answer("PCSamplingGetData");
+    const char *dropped = fake.fetches == 0 ? getenv("FAKE_CUPTI_DROPPED") : NULL;
     if (result == CUPTI_SUCCESS && fake.wrecked) {
         data->totalNumPcs = 0;
         fill_late(data);
@@ -674,6 +748,7 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
     } else if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
         data->remainingNumPcs = 1;
     }
+    data->droppedSamples = dropped ? strtoull(dropped, NULL, 10) : 0;
     return result;
 }
 
@@ -778,12 +853,6 @@ static void end_call(struct call call)
     tell_call(&call, CUPTI_API_EXIT);
 }
 
-static void rest_ms(long ms)
-{
-    struct timespec rest = {.tv_nsec = ms * 1000000};
-    nanosleep(&rest, NULL);
-}
-
 /* A call of the driver that takes \p ms and does nothing else; its id. */
 static uint32_t driver_call(CUpti_CallbackId id, const void *params, long ms)
 {
@@ -797,8 +866,7 @@ static uint32_t driver_call(CUpti_CallbackId id, const void *params, long ms)
     return call.correlation;
 }
 
-/* As cuInit does. */
-EXPORT void fake_init(void)
+static void load_injected(void)
 {
     const char *path = getenv("CUDA_INJECTION64_PATH");
     void *injected = path ? dlopen(path, RTLD_NOW) : NULL;
@@ -810,29 +878,98 @@ EXPORT void fake_init(void)
     }
 }
 
+/* As cuInit does, once: whoever comes meanwhile waits for it. */
+EXPORT void fake_init(void)
+{
+    pthread_mutex_lock(&start.lock);
+    if (!atomic_exchange(&start.begun, true)) {
+        while (starts("beside") && !atomic_load(&start.awaited)) {
+            rest_ms(1);
+        }
+        load_injected();
+    }
+    pthread_mutex_unlock(&start.lock);
+}
+
+static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)
+{
+    CUpti_ResourceData data = {.context = context, .resourceDescriptor = descriptor};
+    CUpti_CallbackFunc callback = fake.callback;
+    if (callback && fake.resource_id[id]) {
+        callback(fake.callback_arg, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+    }
+}
+
+static struct call begin_launch(void)
+{
+    return begin_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                      next_correlation());
+}
+
+static CUpti_ActivityKernel10 kernel_of(uint32_t correlation, const char *symbol)
+{
+    uint64_t begin = now();
+    return (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                    .registersPerThread = 32,
+                                    .start = begin,
+                                    .end = begin + 1000,
+                                    .deviceId = used,
+                                    .contextId = used + 1,
+                                    .streamId = 7,
+                                    .gridX = 1,
+                                    .gridY = 1,
+                                    .gridZ = 1,
+                                    .blockX = 128,
+                                    .blockY = 1,
+                                    .blockZ = 1,
+                                    .correlationId = correlation,
+                                    .name = symbol};
+}
+
 EXPORT void fake_launch(const char *symbol, int grid)
 {
-    struct call call =
-        begin_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-                   next_correlation());
-    uint32_t id = call.correlation;
-    uint64_t begin = now();
-    append(&(CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                     .registersPerThread = 32,
-                                     .start = begin,
-                                     .end = begin + 1000,
-                                     .deviceId = used,
-                                     .contextId = used + 1,
-                                     .streamId = 7,
-                                     .gridX = grid,
-                                     .gridY = 1,
-                                     .gridZ = 1,
-                                     .blockX = 128,
-                                     .blockY = 1,
-                                     .blockZ = 1,
-                                     .correlationId = id,
-                                     .name = symbol});
+    struct call call = begin_launch();
+    CUpti_ActivityKernel10 kernel = kernel_of(call.correlation, symbol);
+    kernel.gridX = grid;
+    append(&kernel);
     end_call(call);
+}
+
+EXPORT void fake_launch_captured(void)
+{
+    struct call call = begin_launch();
+    tell_resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, context_of(0), NULL);
+    end_call(call);
+}
+
+EXPORT void fake_launch_as(const struct fake_kernel *like)
+{
+    struct call call = begin_launch();
+    CUpti_ActivityKernel10 kernel = kernel_of(call.correlation, like->symbol);
+    kernel.registersPerThread = (uint16_t)like->registers;
+    kernel.staticSharedMemory = (int32_t)like->static_shared;
+    kernel.dynamicSharedMemory = (int32_t)like->dynamic_shared;
+    kernel.sharedMemoryExecuted = like->shared_executed;
+    kernel.localMemoryPerThread = like->local_thread;
+    kernel.localMemoryTotal_v2 = like->local_total;
+    kernel.cacheConfig.config.requested = like->cache_requested & 0xf;
+    kernel.cacheConfig.config.executed = like->cache_executed & 0xf;
+    append(&kernel);
+    end_call(call);
+}
+
+static CUpti_ActivityKernel10 late;
+
+EXPORT void fake_launch_late(const char *symbol)
+{
+    struct call call = begin_launch();
+    late = kernel_of(call.correlation, symbol);
+    end_call(call);
+}
+
+EXPORT void fake_end_late(void)
+{
+    append(&late);
 }
 
 EXPORT void fake_use(int gpu)
@@ -947,15 +1084,6 @@ EXPORT void fake_ends(void)
                                     .correlationId = id});
 }
 
-static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)
-{
-    CUpti_ResourceData data = {.context = context, .resourceDescriptor = descriptor};
-    CUpti_CallbackFunc callback = fake.callback;
-    if (callback && fake.resource_id[id]) {
-        callback(fake.callback_arg, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
-    }
-}
-
 EXPORT void fake_context(int gpu, const char *folder)
 {
     static char bytes[4096];
@@ -972,9 +1100,22 @@ EXPORT void fake_context(int gpu, const char *folder)
     tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &module);
 }
 
+EXPORT void fake_hold_fetches(int hold)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.holds_fetches = hold;
+    fake.fetch_is_held = false;
+    pthread_cond_broadcast(&fake.changed);
+    while (hold && !fake.fetch_is_held) {
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
 /* ---- buffers ---- */
 
-#define ASKERS 8
+#define ASKERS    8
+#define ASK_MAX_S 60 /* a hang, not a busy machine */
 
 static struct {
     pthread_mutex_t lock;
@@ -996,10 +1137,20 @@ static void see(uint8_t *buffer)
     pthread_mutex_unlock(&ask.lock);
 }
 
-/* Two at a time. */
-static void *ask_often(void *times)
+static bool was_lent(unsigned often)
 {
-    for (unsigned i = 0; i < *(unsigned *)times; i++) {
+    pthread_mutex_lock(&ask.lock);
+    bool lent = ask.asked.lent >= often;
+    pthread_mutex_unlock(&ask.lock);
+    return lent;
+}
+
+/* Two at a time. They come back when the thread that decodes them has its turn, which may
+ * take a while. */
+static void *ask_often(void *often)
+{
+    time_t end_s = time(NULL) + ASK_MAX_S;
+    while (!was_lent(*(unsigned *)often) && time(NULL) < end_s) {
         uint8_t *buffer[2];
         size_t size[2];
         for (int b = 0; b < 2; b++) {
@@ -1016,11 +1167,11 @@ static void *ask_often(void *times)
     return NULL;
 }
 
-EXPORT struct fake_asked fake_ask(unsigned times)
+EXPORT struct fake_asked fake_ask(unsigned often)
 {
     pthread_t thread[ASKERS];
     for (int i = 0; i < ASKERS; i++) {
-        pthread_create(&thread[i], NULL, ask_often, &times);
+        pthread_create(&thread[i], NULL, ask_often, &often);
     }
     for (int i = 0; i < ASKERS; i++) {
         pthread_join(thread[i], NULL);

@@ -11,6 +11,22 @@ void fake_init(void);
 /** A kernel of 1 µs with \p grid blocks, launched by this thread. \p symbol must stay. */
 void fake_launch(const char *symbol, int grid);
 
+/** A launch that the driver captures: it makes a node of a graph, and no kernel. */
+void fake_launch_captured(void);
+
+/** What else a kernel's record has. */
+struct fake_kernel {
+    const char *symbol;
+    unsigned registers, static_shared, dynamic_shared, shared_executed;
+    unsigned local_thread, local_total, cache_requested, cache_executed;
+};
+
+void fake_launch_as(const struct fake_kernel *kernel);
+
+/** One that is launched now, and ends at fake_end_late(). */
+void fake_launch_late(const char *symbol);
+void fake_end_late(void);
+
 /** What this thread does from now on is on \p gpu, 0 at first. */
 void fake_use(int gpu);
 
@@ -33,15 +49,18 @@ void fake_ends(void);
  * name is the same; or, without a folder, it goes. */
 void fake_context(int gpu, const char *folder);
 
+/** Fetches of samples wait from here on; returns when one does. 0: they go on. */
+void fake_hold_fetches(int hold);
+
 #define FAKE_BUFFERS_MAX 1024
 
 struct fake_asked {
     unsigned lent, distinct;
 };
 
-/** Asks for buffers from eight threads at once, \p times each, writes to all of each, and
- * gives it back without records. */
-struct fake_asked fake_ask(unsigned times);
+/** Asks for buffers from eight threads at once until \p often of them were lent, or for a
+ * minute; writes to all of each, and gives it back without records. */
+struct fake_asked fake_ask(unsigned often);
 
 /** Buffers that were handed over, and whose callback has returned. */
 unsigned fake_completed(void);

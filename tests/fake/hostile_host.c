@@ -4,9 +4,13 @@
  * HOSTILE_HOST=CALL:HOW:FIRST:COUNT,…  the calls FIRST to FIRST + COUNT - 1 of that name
  *      fail with errno HOW (a number), take HOW ms (after a letter s), never return (h),
  *      or write half of the bytes (p)
+ * HOSTILE_FROM=path  all this once there is such a file
+ * HOSTILE_HANG=path  what never returns does so once this file is gone
+ * HOSTILE_LOW=path   gets a line for each read or write by a thread of the library under
+ *      a number below 400, where files of the job are
  *
- * CALL: open, write, pwrite, rename, unlink, truncate, sync, lock, stat, thread; malloc
- * where FAKE_NO_MEMORY is defined. */
+ * CALL: open, write, pwrite, rename, unlink, truncate, sync, lock, stat, thread, close,
+ * path (realpath); malloc where FAKE_NO_MEMORY is defined. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,15 +39,17 @@ enum which {
     STAT,
     THREAD,
     MALLOC,
+    CLOSE,
+    PATH,
     CALLS
 };
-static const char *const names[CALLS] = {"open",   "write",    "pwrite", "rename",
-                                         "unlink", "truncate", "sync",   "lock",
-                                         "stat",   "thread",   "malloc"};
+static const char *const names[CALLS] = {
+    "open", "write", "pwrite", "rename", "unlink", "truncate", "sync",
+    "lock", "stat",  "thread", "malloc", "close",  "path"};
 
 #define PLANS_MAX 16
 static struct {
-    uintptr_t from, to; /* the code of libgpufl */
+    uintptr_t from, to; /* the code of libgpufl, or of the program that it is in */
     struct {
         enum which call;
         char kind;
@@ -59,7 +65,9 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     (void)arg;
     const char *name = strrchr(info->dlpi_name, '/');
-    if (!name || strcmp(name, "/libgpufl.so") != 0) {
+    bool program = !host.to; /* which comes first, and may have the library in it */
+    bool library = name && strcmp(name, "/libgpufl.so") == 0;
+    if (!program && !library) {
         return 0;
     }
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -69,7 +77,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
             host.to = host.from + part->p_memsz;
         }
     }
-    return 1;
+    return library;
 }
 
 static void add_plan(const char *text)
@@ -120,10 +128,22 @@ static long after(long result)
     return result;
 }
 
+static bool has_begun(void)
+{
+    const char *from = getenv("HOSTILE_FROM");
+    return !from || access(from, F_OK) == 0;
+}
+
+static bool hangs(void)
+{
+    const char *until = getenv("HOSTILE_HANG");
+    return !until || access(until, F_OK) == 0;
+}
+
 /* \return the kind of what happens to this call: 'e' = it has failed, 'p' = in part. */
 static char befall(enum which call, const void *caller)
 {
-    if ((uintptr_t)caller < host.from || (uintptr_t)caller >= host.to) {
+    if ((uintptr_t)caller < host.from || (uintptr_t)caller >= host.to || !has_begun()) {
         return 0;
     }
     unsigned n = atomic_fetch_add(&host.done[call], 1);
@@ -137,19 +157,53 @@ static char befall(enum which call, const void *caller)
         } else if (host.plan[i].kind == 's') {
             late_ms = host.plan[i].how;
         }
-        while (host.plan[i].kind == 'h') {
-            pause();
+        while (host.plan[i].kind == 'h' && hangs()) {
+            wait_ms(10);
         }
         return host.plan[i].kind;
     }
     return 0;
 }
 
+/* Standard error is the job's, and meant. */
+static void look_at_number(int fd, const void *caller)
+{
+    const char *path = getenv("HOSTILE_LOW");
+    char name[16] = "";
+    if (!path || fd < 3 || fd >= 400 || (uintptr_t)caller < host.from ||
+        (uintptr_t)caller >= host.to ||
+        pthread_getname_np(pthread_self(), name, sizeof name) != 0 ||
+        strncmp(name, "gpufl", 5) != 0) {
+        return;
+    }
+    int saved = errno;
+    FILE *told = fopen(path, "ae");
+    if (told) {
+        fprintf(told, "%s: %d at %#lx\n", name, fd,
+                (unsigned long)((uintptr_t)caller - host.from));
+        fclose(told);
+    }
+    errno = saved;
+}
+
 #define CALLER  __builtin_return_address(0)
 #define REAL(f) ((__typeof__(&f))dlsym(RTLD_NEXT, #f))
 
+ssize_t read(int fd, void *bytes, size_t size)
+{
+    look_at_number(fd, CALLER);
+    return REAL(read)(fd, bytes, size);
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+    look_at_number(fd, CALLER);
+    return REAL(pread)(fd, bytes, size, at);
+}
+
 ssize_t write(int fd, const void *bytes, size_t size)
 {
+    look_at_number(fd, CALLER);
     char what = fd == 2 ? 0 : befall(WRITE, CALLER);
     return what == 'e'
                ? -1
@@ -158,7 +212,13 @@ ssize_t write(int fd, const void *bytes, size_t size)
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
+    look_at_number(fd, CALLER);
     return befall(PWRITE, CALLER) == 'e' ? -1 : after(REAL(pwrite)(fd, bytes, size, at));
+}
+
+int close(int fd)
+{
+    return befall(CLOSE, CALLER) == 'e' ? -1 : (int)after(REAL(close)(fd));
 }
 
 static mode_t mode_of(int flags, va_list args)
@@ -233,6 +293,11 @@ int fsync(int fd)
 int fstat(int fd, struct stat *st)
 {
     return befall(STAT, CALLER) == 'e' ? -1 : (int)after(REAL(fstat)(fd, st));
+}
+
+char *realpath(const char *path, char *real)
+{
+    return befall(PATH, CALLER) == 'e' ? NULL : REAL(realpath)(path, real);
 }
 
 /* With descriptors up to 2^31, more arguments than one would be foreign to it. */

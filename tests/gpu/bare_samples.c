@@ -88,7 +88,7 @@ static CUptiResult configure(unsigned how)
         {.attributeType = ATTRIBUTE(SCRATCH_BUFFER_SIZE),
          .attributeData.scratchBufferSizeData.scratchBufferSize = 64u << 20},
         {.attributeType = ATTRIBUTE(HARDWARE_BUFFER_SIZE),
-         .attributeData.hardwareBufferSizeData.hardwareBufferSize = 256u << 20},
+         .attributeData.hardwareBufferSizeData.hardwareBufferSize = 64u << 20},
         {.attributeType = ATTRIBUTE(STALL_REASON),
          .attributeData.stallReasonData = {.stallReasonCount = bare.reasons,
                                            .pStallReasonIndex = bare.index}},

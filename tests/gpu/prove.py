@@ -24,7 +24,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "devices", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
+PARTS = sys.argv[3:] or ["truth", "devices", "room", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -42,7 +42,7 @@ def near(a, b, share, what):
 
 
 def work(*args, engine="Monitor", expected=0, config=None, before=()):
-    env = {**os.environ, "GPUFL_PROFILING_ENGINE": engine}
+    env = {**os.environ, "GPUFL_PROFILING_ENGINE": engine, "GPUFL_SOURCE_ROOTS": str(HERE)}
     if config:
         env["GPUFL_CONFIG_FILE"] = str(config)
     done = subprocess.run([*before, WORK, *map(str, args)], env=env, capture_output=True, text=True, check=False,
@@ -88,6 +88,7 @@ class Logs:
 # ---- is it true ----
 
 def truth():
+    """S2-23, S2-24, S2-50, S2-61, S2-62, S2-71, S3-03, S3-12."""
     for engine in ("Trace", "PcSampling"):
         with Logs() as logs:
             did, said = work("counted", logs, engine=engine)
@@ -98,6 +99,10 @@ def truth():
             by_scope = collections.Counter(instance.get(k["scope_instance_id"], "none") for k in kernels)
             check(by_scope == {k: did[k] for k in ("a", "b", "c", "none")}, f"{engine}: kernels by scope {dict(by_scope)}")
             check(len({k["corr_id"] for k in kernels}) == len(kernels), f"{engine}: every kernel once")
+            begin = {r["scope_instance_id"]: r["base"] + r["dt_ns"] for r in rows(logs, "scope", "scope_event_batch")
+                     if r["event_type"] == 0}
+            early = [k for k in kernels if k["base"] + k["dt_ns"] < begin.get(k["scope_instance_id"], 0)]
+            check(not early, f"{engine}: kernels that start before their scope {early[:3]}")
             copies = sorted((c["copy_kind"], c["bytes"]) for c in rows(logs, "device", "memcpy_event_batch"))
             check(copies == [(1, 1 << 10), (1, 1 << 20), (2, 1 << 11), (8, 1 << 12)], f"{engine}: memory copies {copies}")
             sets = [r["bytes"] for r in rows(logs, "device", "memset_event_batch")]
@@ -136,7 +141,7 @@ def truth():
 
 
 def called():
-    """Call stacks, scopes of memory copies and sets, allocations, graphs, concurrent streams."""
+    """S2-21, S2-25, S2-26, S3-02: Call stacks, scopes of memory copies and sets, allocations, graphs, concurrent streams."""
     with Logs() as logs:
         config = logs.parent / f"{logs.name}.json"
         config.write_text('{"enable_stack_trace":true,"enable_memory_tracking":true}')
@@ -181,6 +186,7 @@ def called():
 
 
 def hot():
+    """S2-22, S2-64."""
     with Logs() as logs:
         did, _ = work("hot", logs, 3, engine="PcSampling")
         functions = names(logs, "scope", "function_dict")
@@ -196,6 +202,22 @@ def hot():
         texts = [r["lines"] for r in lines(logs, "sass") if r["type"] == "source_file_content"]
         check(texts == [source], f"text of the source file, {len(texts)} times; built from {did['file']}")
         results["hot_samples"] = sum(by_function.values())
+
+
+def room():
+    """PcSampling in a program that has taken nearly all memory: it is done without where too little is left."""
+    for left, samples in ((400, False), (700, True), (4000, True)):
+        with Logs() as logs:
+            done = subprocess.run([sys.executable, HERE / "room.py", str(left)], capture_output=True, text=True, check=False,
+                                  timeout=120, env={**os.environ, "LIBGPUFL": str(BUILD / "libgpufl.so"),
+                                                    "GPUFL_LOG_DIR": str(logs), "GPUFL_PROFILING_ENGINE": "PcSampling"})
+            told = json.loads(done.stdout) if done.returncode == 0 else {}
+            check(told.get("sum") == 512 ** 3, f"{left} MiB left: the program's result, exit {done.returncode} {done.stderr[-300:]}")
+            check(told and told["before"] - told["behind"] <= 64, f"{left} MiB left: memory of the GPU that is taken {told}")
+            taken = sum(s["metric_value"] for s in rows(logs, "scope", "profile_sample_batch"))
+            check(bool(taken) == samples, f"{left} MiB left: {taken} samples")
+            kernels = len(list(rows(logs, "device", "kernel_event_batch")))
+            check(kernels >= 2000, f"{left} MiB left: {kernels} kernels")
 
 
 def side_by_side():
@@ -265,6 +287,7 @@ def until(condition):
 # ---- what does it cost ----
 
 def steps():
+    """S2-58, S2-65, S3-13."""
     config = pathlib.Path(tempfile.mkdtemp()) / "gpufl.json"
     config.write_text('{"system_sample_rate_ms":100,"continuous_system_sampling":true}')
     variants = {"none": ("bare", "none"), "Monitor": ("steps", "Monitor"), "bare trace": ("bare", "trace"),
@@ -308,16 +331,33 @@ def step(*args, **env):
 
 
 def by_injection(logs, engine):
-    return {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
+    return {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_LOG_DIR": str(logs),
             "GPUFL_PROFILING_ENGINE": engine}
 
 
 def torch():
+    """S2-65."""
     theirs = step("busy", 20, "--profile")
     for _ in range(3):  # in some runs it had none, and in others always
         injected(theirs)
+    clocks()
     sampled_for_long()
     turns_of_engines()
+
+
+def clocks():
+    """S3-03: PyTorch's profiler after a session of ours."""
+    with Logs() as logs:
+        told = step("busy", 5, "--after", LIBGPUFL=str(BUILD / "libgpufl.so"), GPUFL_LOG_DIR=str(logs),
+                    GPUFL_PROFILING_ENGINE="Trace")
+        check(told and told["kernels"] and 0 <= told["first_us"] < 1e6 and abs(told["last_us"]) < 1e6,
+              f"PyTorch's profiler has kernels and operations on one clock: {told}")
+        for session in sorted(logs.glob("[!.]*")):
+            start, *records, end = (json.loads(line) for line in (session / "device.log").read_text().splitlines())
+            kernels = [r["base_time_ns"] + row[r["columns"].index("dt_ns")] for r in records
+                       if r["type"] == "kernel_event_batch" for row in r["rows"]]
+            print(f"   {len(kernels)} kernels in this session of ours")
+            check(all(start["ts_ns"] <= k <= end["ts_ns"] for k in kernels), "a session's kernels are within it")
 
 
 def turns_of_engines():
@@ -440,7 +480,7 @@ def gpus():
 
 
 def devices():
-    """Rows name the GPU by the number of job_start, whatever CUDA calls it."""
+    """S3-10, S3-11: Rows name the GPU by the number of job_start, whatever CUDA calls it."""
     smi = subprocess.run(["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"], capture_output=True,
                          text=True, check=True).stdout
     uuids = dict(line.split(", ") for line in smi.strip().splitlines())
@@ -480,6 +520,7 @@ def loaded(env):
 
 
 def many():
+    """S3-13."""
     with Logs() as logs:
         did, said = work("many", logs, MANY, engine="Trace")
         session, = logs.glob("[!.]*")
@@ -489,8 +530,7 @@ def many():
             if r["type"] == "kernel_event_batch":
                 seen += len(r["rows"])
             elif r["type"] == "capture_capabilities":
-                kernels = next(c for c in r["capabilities"] if c["feature"] == "kernel_events")
-        lost = int(kernels["reason_code"].partition(":")[2] or 0)
+                lost = r["losses"]["records"] + r["losses"]["launches"]
         with open(next(iter(sorted(session.glob("device.*.log"))), session / "device.log"), "rb") as f:
             part = f.read(8 << 20)
         wire = len(gzip.compress(part, 6)) / len(part) * size / MANY

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of a transformer in fp16; prints one JSON object.
-Usage: step.py SIZE STEPS [--profile | --sessions N | --ends HOW N | --turns N CONFIG=ENGINE…]
+Usage: step.py SIZE STEPS [--profile | --after | --sessions N | --ends HOW N | --turns N CONFIG=ENGINE…]
 SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
-time. --sessions: the library in LIBGPUFL records N sessions of STEPS each. --ends: CUPTI alone samples as
-often, by LIBBARE; HOW are the flags of bare_samples.c, and 32 for an end on another thread. --turns: the engines
-take turns within this process, N times STEPS each, by the library in LIBGPUFL, which is loaded after as many
-steps without it; at the end come as many under CUPTI's kernel records alone, by LIBBARE. CONFIG is a path for
-GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor that others share moves by tens of
-percent from second to second, so what counts is the ratio within a turn (`of_none`, the median)."""
+time. --after: it follows a session of the library in LIBGPUFL; the time from its first operation to its first
+kernel, and from its last operation's end to its last kernel's. --sessions: the library in LIBGPUFL records N
+sessions of STEPS each. --ends: CUPTI alone samples as often, by LIBBARE; HOW are the flags of bare_samples.c, and 32
+for an end on another thread. --turns: the engines take turns within this process, N times STEPS each, by the library
+in LIBGPUFL, which is loaded after as many steps without it; at the end come as many under CUPTI's kernel records
+alone, by LIBBARE. CONFIG is a path for GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a
+processor that others share moves by tens of percent from second to second, so what counts is the ratio within a turn
+(`of_none`, the median)."""
 import ctypes
 import json
 import os
@@ -94,6 +96,20 @@ def record_sessions(sessions):
     return sessions
 
 
+def profile_after_a_session():
+    training = Training()
+    library = ctypes.CDLL(os.environ["LIBGPUFL"])
+    library.gpufl_init(None)
+    training.run(SETTLE)
+    library.gpufl_shutdown()
+    with torch.profiler.profile() as profiler:
+        training.run(STEPS)
+    kernels = [e.time_range for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+    calls = [e.time_range for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CPU]
+    return {"first_us": min(k.start for k in kernels) - min(c.start for c in calls),
+            "last_us": max(k.end for k in kernels) - max(c.end for c in calls), "kernels": len(kernels)}
+
+
 def on_another_thread(function, argument):
     results = []
     thread = threading.Thread(target=lambda: results.append(function(argument)))
@@ -122,6 +138,8 @@ def end_often(how, ends):
 if "--ends" in sys.argv:
     print(json.dumps(end_often(int(sys.argv[-2]), int(sys.argv[-1]))), flush=True)
     os._exit(0)  # what CUPTI left is not to be judged here
+elif "--after" in sys.argv:
+    print(json.dumps(profile_after_a_session()))
 elif "--sessions" in sys.argv:
     print(json.dumps(record_sessions(int(sys.argv[-1]))))
 elif "--turns" in sys.argv:

@@ -3,7 +3,8 @@
  * preloaded it is recorded, and where it is not the same calls do nothing, so that both
  * lives can be compared. Usage: life FOLDER LOG_DIR WORD..., in order:
  *
- *  - init:ENGINE, shutdown, flush, stats: the calls
+ *  - init:ENGINE, shutdown, flush, stats: the calls; elsewhere:ENGINE: init by another
+ *    thread, which ends
  *  - ops:N: N operations: a scope, memory, a launch if there is a GPU, a line of a file
  *  - threads:N:OPS: so many threads with so many each, joined
  *  - spin:N: threads that record until they are cancelled or the process ends
@@ -11,10 +12,19 @@
  *  - cancel: ends what spins
  *  - fork:HOW: a child that ends by exit, _exit, exec, kill, or has a session (init)
  *  - spawn, vfork: of /bin/true
- *  - closefrom: closes what the job did not open; spread: dup2 over numbers of others
+ *  - closefrom: closes what the job did not open; spread: dup2 over numbers of others;
+ *    renumber: dup to the lowest numbers
  *  - silent: closes standard error; deaf: makes it a pipe that nobody reads; full: one
  *    that is full
  *  - timer: a signal each millisecond from here on
+ *  - name:NAME: of this thread, and of those that it starts
+ *  - work:US: a thread that works for so long; callback:US: its log callback starts it
+ *  - relay:US: threads for so long, each of which makes the next one and ends
+ *  - stacks:N: a thread's stack is of N KiB by default from here on
+ *  - mask: an exit handler says how many signals are blocked
+ *  - touch:PATH: a file comes
+ *  - late: an exit handler launches, as another thread may at that moment
+ *  - nofiles:N: opens files until N descriptors are left
  *  - fsize:N: no file may grow beyond N bytes
  *  - vandal:rm, vandal:cut, vandal:mv, vandal:mode: what happens to the log directory
  *  - completed:N: waits for N buffers of the GPU's records that were handed over
@@ -46,6 +56,7 @@
 #include "tests/fake/cupti.h"
 #include "tests/hostile/own_files.h"
 
+#define FILES_MAX    64 /* of a process that has none left */
 #define SPINNING_MAX 16
 #define TIMES_MAX    65536
 #define OWN_ERRNO    77
@@ -57,6 +68,7 @@ static struct {
     __typeof__(gpufl_shutdown) *shutdown;
     __typeof__(gpufl_flush) *flush;
     __typeof__(gpufl_get_stats) *get_stats;
+    __typeof__(gpufl_set_log_callback) *set_log_callback;
     __typeof__(gpufl_scope_begin) *begin;
     __typeof__(gpufl_scope_end) *end;
     __typeof__(fake_launch) *launch;
@@ -88,6 +100,7 @@ static void find_calls(void)
     find("gpufl_shutdown", &call.shutdown);
     find("gpufl_flush", &call.flush);
     find("gpufl_get_stats", &call.get_stats);
+    find("gpufl_set_log_callback", &call.set_log_callback);
     find("gpufl_scope_begin", &call.begin);
     find("gpufl_scope_end", &call.end);
     if (getenv("LIFE_GPU") && dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL)) {
@@ -204,6 +217,54 @@ static void start_session(const char *engine)
     options.enable_stack_trace = true;
     if (call.init && call.init(&options) == GPUFL_ERR_USAGE) {
         say("job: init is refused", 0);
+    }
+}
+
+static void *work_on(void *arg)
+{
+    nap_us(*(long *)arg);
+    say("worked", 1);
+    return NULL;
+}
+
+static void begin_work(void *us)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work_on, us) == 0) {
+        pthread_detach(thread);
+    }
+}
+
+static void *hand_on(void *until_ns)
+{
+    pthread_t next;
+    if (now_ns() >= *(int64_t *)until_ns) {
+        say("worked", 1);
+    } else if (pthread_create(&next, NULL, hand_on, until_ns) == 0) {
+        pthread_detach(next);
+    }
+    return NULL;
+}
+
+static void begin_relay(long us)
+{
+    static int64_t until_ns;
+    until_ns = now_ns() + us * 1000;
+    pthread_t first;
+    if (pthread_create(&first, NULL, hand_on, &until_ns) == 0) {
+        pthread_detach(first);
+    }
+}
+
+/* On whichever thread of the library says something first. */
+static void start_work(void *arg, enum gpufl_log_level level, const char *line)
+{
+    static bool started;
+    (void)level;
+    (void)line;
+    if (!started && !pthread_equal(pthread_self(), life.main)) {
+        started = true;
+        begin_work(arg);
     }
 }
 
@@ -389,8 +450,8 @@ static void leave_open(unsigned count)
 
 static void exec_rest(void)
 {
-    char *self[1024] = {"/proc/self/exe", "--again", (char *)life.folder,
-                        (char *)life.logs};
+    char *self[1024] = {"/proc/self/exe", life.mute ? "--mute" : "--again",
+                        (char *)life.folder, (char *)life.logs};
     size_t n = 4;
     for (char **word = life.words; *word && n < 1023; word++) {
         self[n++] = *word;
@@ -489,15 +550,53 @@ static void finish(const char *how, const char *value)
     }
 }
 
-static bool is_session_word(const char *verb, const char *rest)
+static void *start_session_there(void *engine)
 {
+    start_session(engine);
+    return NULL;
+}
+
+static void start_session_elsewhere(char *engine)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, start_session_there, engine) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+static void launch_late(void)
+{
+    if (call.launch) {
+        call.launch("_Z4latePf", 4);
+    }
+}
+
+static void say_blocked(void)
+{
+    long blocked = 0;
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        blocked += sigismember(&mask, signal) == 1;
+    }
+    say("blocked", blocked);
+}
+
+static bool is_session_word(const char *verb, char *rest)
+{
+    static long us;
     struct gpufl_stats stats = GPUFL_STATS_INIT;
     if (strcmp(verb, "init") == 0) {
         start_session(rest);
+    } else if (strcmp(verb, "elsewhere") == 0) {
+        start_session_elsewhere(rest);
     } else if (strcmp(verb, "shutdown") == 0) {
         call.shutdown ? call.shutdown() : (void)0;
     } else if (strcmp(verb, "flush") == 0) {
         call.flush ? call.flush() : (void)0;
+    } else if (strcmp(verb, "callback") == 0) {
+        us = atol(rest);
+        call.set_log_callback ? call.set_log_callback(start_work, &us) : (void)0;
     } else if (strcmp(verb, "stats") == 0) {
         call.get_stats ? (void)call.get_stats(&stats) : (void)0;
     } else if (strcmp(verb, "open") == 0) {
@@ -510,6 +609,7 @@ static bool is_session_word(const char *verb, const char *rest)
 
 static bool is_work_word(const char *verb, const char *rest, const char *more)
 {
+    static long us;
     if (strcmp(verb, "ops") == 0) {
         operations((unsigned)atoi(rest), true);
         say("operated", atol(rest));
@@ -517,10 +617,23 @@ static bool is_work_word(const char *verb, const char *rest, const char *more)
         start_threads((unsigned)atoi(rest), (unsigned)atoi(more));
     } else if (strcmp(verb, "spin") == 0) {
         start_spinning((unsigned)atoi(rest));
+    } else if (strcmp(verb, "name") == 0) {
+        pthread_setname_np(pthread_self(), rest);
+    } else if (strcmp(verb, "work") == 0) {
+        us = atol(rest);
+        begin_work(&us);
+    } else if (strcmp(verb, "relay") == 0) {
+        begin_relay(atol(rest));
     } else if (strcmp(verb, "cancel") == 0) {
         cancel_spinning();
     } else if (strcmp(verb, "fork") == 0) {
         fork_child(rest);
+    } else if (strcmp(verb, "mask") == 0) {
+        atexit(say_blocked);
+    } else if (strcmp(verb, "touch") == 0) {
+        close(open(rest, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    } else if (strcmp(verb, "late") == 0) {
+        atexit(launch_late);
     } else if (strcmp(verb, "spawn") == 0 || strcmp(verb, "vfork") == 0) {
         spawn_true(*verb == 'v');
     } else if (strcmp(verb, "completed") == 0) {
@@ -533,6 +646,28 @@ static bool is_work_word(const char *verb, const char *rest, const char *more)
     return true;
 }
 
+static void limit_stacks(size_t kib)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, kib << 10);
+    say("stacks", pthread_setattr_default_np(&attr) == 0);
+    pthread_attr_destroy(&attr);
+}
+
+static void use_descriptors(unsigned left)
+{
+    int fd;
+    dlopen("libgcc_s.so.1", RTLD_NOW); /* pthread_exit needs it */
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX});
+    do {
+        fd = dup(1);
+    } while (fd >= 0);
+    for (int last = FILES_MAX - 1; left; last--) {
+        left -= close(last) == 0;
+    }
+}
+
 static bool is_harm_word(const char *verb, const char *rest)
 {
     if (strcmp(verb, "closefrom") == 0) {
@@ -540,6 +675,8 @@ static bool is_harm_word(const char *verb, const char *rest)
     } else if (strcmp(verb, "spread") == 0) {
         nap_us(50000); /* it is the library's long life that is tried, not its start */
         own_files_spread();
+    } else if (strcmp(verb, "renumber") == 0) {
+        own_files_renumber();
     } else if (strcmp(verb, "silent") == 0) {
         life.mute = true;
         close(2);
@@ -547,6 +684,10 @@ static bool is_harm_word(const char *verb, const char *rest)
         lose_stderr(*verb == 'f');
     } else if (strcmp(verb, "timer") == 0) {
         start_timer();
+    } else if (strcmp(verb, "stacks") == 0) {
+        limit_stacks((size_t)atol(rest));
+    } else if (strcmp(verb, "nofiles") == 0) {
+        use_descriptors((unsigned)atoi(rest));
     } else if (strcmp(verb, "fsize") == 0) {
         limit_files(rest);
     } else if (strcmp(verb, "vandal") == 0) {
@@ -577,7 +718,8 @@ static void live(char *word)
 
 int main(int argc, char **argv)
 {
-    bool again = argc > 1 && strcmp(argv[1], "--again") == 0;
+    life.mute = argc > 1 && strcmp(argv[1], "--mute") == 0;
+    bool again = life.mute || (argc > 1 && strcmp(argv[1], "--again") == 0);
     argv += again;
     if (argc < 4 + again) {
         return 2;

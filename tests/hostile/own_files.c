@@ -76,6 +76,15 @@ void own_files_spread(void)
     spread = true;
 }
 
+void own_files_renumber(void)
+{
+    for (unsigned i = 0; i < FILES; i++) {
+        int before = file[i].fd;
+        file[i].fd = dup(before);
+        close(before);
+    }
+}
+
 bool own_files_have(int fd)
 {
     for (unsigned i = 0; i < FILES; i++) {

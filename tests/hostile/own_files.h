@@ -15,6 +15,9 @@ void own_files_append(unsigned n);
 /** Puts descriptors of the files where others may have theirs. */
 void own_files_spread(void);
 
+/** Gives each file the lowest number that is free. */
+void own_files_renumber(void);
+
 bool own_files_have(int fd);
 
 /** Whether each descriptor is open and is of its file, and each file holds its lines and

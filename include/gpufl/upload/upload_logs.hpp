@@ -71,8 +71,8 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
     out.success = r.success;
     out.files_processed = r.files_processed;
     out.files_skipped_by_cursor = r.files_skipped_by_cursor;
-    out.events_uploaded = static_cast<std::size_t>(r.events_uploaded);
-    out.bytes_uploaded = static_cast<std::size_t>(r.bytes_uploaded);
+    out.events_uploaded = r.events_uploaded;
+    out.bytes_uploaded = r.bytes_uploaded;
     out.elapsed_ms = r.elapsed_ms;
     out.sessions_away = r.sessions_away;
     out.sessions_lossy = r.sessions_lossy;

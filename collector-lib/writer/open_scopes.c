@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table with open addressing and linear probing. */
-#include "collector-lib/core/open_scopes.h"
+#include "collector-lib/writer/open_scopes.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scopes that have begun and not yet ended, by instance. */
-#ifndef GPUFL_COLLECTOR_CORE_OPEN_SCOPES_H
-#define GPUFL_COLLECTOR_CORE_OPEN_SCOPES_H
+#ifndef GPUFL_COLLECTOR_WRITER_OPEN_SCOPES_H
+#define GPUFL_COLLECTOR_WRITER_OPEN_SCOPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

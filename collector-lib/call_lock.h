@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lock that calls of the API take in turn, none of which may wait for ever. */
+#ifndef GPUFL_COLLECTOR_CALL_LOCK_H
+#define GPUFL_COLLECTOR_CALL_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** As long as another call may take to end a session, in ms, and the program's function
+ * for messages to return; the default is that of a session with default settings. */
+void call_lock_patience(uint64_t ms);
+
+/** \return 0: taken; ETIMEDOUT, with a message of \p call; or EDEADLK: a signal handler
+ * has interrupted the function that has it. */
+int call_lock_soon(const char *call);
+
+/** The same, and disables cancellation: a thread that is cancelled while it waits for the
+ * writer would keep the lock. \return false with errno EBUSY or EDEADLK. */
+bool call_lock_enter(const char *call, int *cancel_state);
+
+/** Takes it if it becomes free within 200 ms, longer than most calls have it; not if this
+ * thread has it. */
+bool call_lock_try(int *cancel_state);
+
+void call_lock_leave(int cancel_state);
+
+/** Releases what call_lock_soon has taken. */
+void call_lock_release(void);
+
+/** In a forked child: it may have been held by another thread. */
+void call_lock_after_fork(void);
+
+#endif
