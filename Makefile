@@ -93,7 +93,13 @@ HELPERS   := $(wildcard tests/e2e/*.c)
 SOAKS     := $(wildcard tests/soak/*.c)
 # They look at the sources, or at what the programs print: a sanitizer would find nothing.
 RELEASE_ONLY := $(addprefix tests/e2e/test_,$(addsuffix .py,completions house packaging schema))
+# Those in which threads of a program work side by side, each kind of thread in several; the others are
+# for one: TSan makes them slower, and finds nothing that it does not find here.
+TSAN_E2E  := $(addprefix tests/e2e/test_,$(addsuffix .py,agent backend backend_guard bare collector dashboard death \
+             devices dropin export hung_driver kills limits liveness losses metrics monitor moved_roots rotation server \
+             service spool trace two upload))
 E2E       := $(filter-out $(if $(strip $(SAN)),$(RELEASE_ONLY)),$(wildcard tests/e2e/test_*.py))
+E2E       := $(if $(findstring thread,$(SAN)),$(TSAN_E2E),$(E2E))
 SIM       := $(wildcard tests/sim/*.c)
 HOSTILE   := $(wildcard tests/hostile/*.c)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
@@ -157,7 +163,7 @@ $(B)/libgpufl.so: $(call obj,$(COLLECTOR)) $(SHARED) collector-lib/exports.map
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 
 $(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
-$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/core/clock.c collector-lib/core/thread.c) $(SHARED)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) $(addprefix collector-lib/core/,clock.c own_fd.c thread.c)) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o %.a,$^) -ldl -pthread
 
@@ -204,8 +210,10 @@ TESTED_OBJECTS = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(
 $(TESTED): $(TESTED_OBJECTS)
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(TESTED)
 	$(call say,LINK)
-	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+	$(Q)$(link) $(TESTED) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/unit/test_sim_lines: $(B)/tests/sim/lines.o
+$(B)/tests/unit/test_record_clock: $(B)/collector-lib/cupti/record_clock.o
+$(B)/tests/unit/test_pc_memory: $(B)/collector-lib/cupti/pc_memory.o
 # The calls that tests/sim/calls.h declares lead to its own kernel.
 SIM_CALLS := $(shell grep -o '__wrap_[a-z0-9_]*' tests/sim/calls.h)
 $(SIM_BIN): $(call obj,$(SIM)) $(TESTED)
@@ -374,7 +382,8 @@ check-packages: ## build the packages twice, lint them, run them in a bare root 
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) $(wildcard agent/options/*.c) \
           agent/listen_request.c agent/log_json.c \
-          collector-lib/core/flat_json.c collector-lib/trace/elf_symbols.c collector-lib/trace/build_id.c
+          collector-lib/core/flat_json.c collector-lib/core/own_fd.c collector-lib/trace/elf_symbols.c \
+          collector-lib/trace/build_id.c
 FUZZ_CC = clang -g1 -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
 build/fuzz/%.o: %.c
 	@mkdir -p $(@D)

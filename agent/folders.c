@@ -56,11 +56,13 @@ gpufl_status folders_read_channels(const struct options *o, struct engine_channe
                      len < 40 ? (int)len : 40, at);
             return refuse_channels(o, fault, why);
         }
-        bool again = false;
         for (unsigned i = 0; i < out->count; i++) {
-            again = again || strcmp(out->name[i], name) == 0;
+            if (strcmp(out->name[i], name) == 0) { /* meant was another one */
+                snprintf(fault, sizeof fault, "'%.*s' is given twice", (int)len, at);
+                return refuse_channels(o, fault, why);
+            }
         }
-        out->count += !again;
+        out->count++;
         at += len;
     }
     return out->count == 0 ? refuse_channels(o, "it names no channel", why)

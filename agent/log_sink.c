@@ -2,6 +2,7 @@
 /* Counts the lines of each event and writes those that fit. */
 #include "agent/log_sink.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -40,39 +41,58 @@ static void sink_emit(struct log_sink *sink, enum log_level level, const char *l
 static void report_dropped(struct log_sink *sink, struct log_sink_event *event)
 {
     char line[160];
+    char owner[24] = "";
     if (event->dropped) {
         bool info = event->dropped_level == LOG_AT_INFO;
-        snprintf(line, sizeof line, "%s log.dropped of=%s lines=%u",
-                 info ? "info" : "warn", event->name, event->dropped);
+        if (event->about != LOG_ABOUT_NOBODY) {
+            snprintf(owner, sizeof owner, " owner=%" PRIu32, event->about);
+        }
+        snprintf(line, sizeof line, "%s log.dropped of=%s lines=%u%s",
+                 info ? "info" : "warn", event->name, event->dropped, owner);
         event->dropped = 0;
         sink_emit(sink, info ? LOG_AT_INFO : LOG_AT_WARN, line);
     }
 }
 
+static bool window_is_over(const struct log_sink_event *event, uint64_t now_ms)
+{
+    return now_ms - event->since_ms >= LOG_SINK_WINDOW_MS;
+}
+
+/* One that is over, and told, says nothing any more. */
+static struct log_sink_event *event_place(struct log_sink *sink, uint64_t now_ms)
+{
+    if (sink->events < LOG_SINK_EVENTS_MAX) {
+        return &sink->event[sink->events++];
+    }
+    for (unsigned i = 0; i < sink->events; i++) {
+        if (window_is_over(&sink->event[i], now_ms) && !sink->event[i].dropped) {
+            return &sink->event[i];
+        }
+    }
+    return NULL;
+}
+
 /* \return NULL when there is no place left for another event. */
 static struct log_sink_event *event_named(struct log_sink *sink, const char *name,
-                                          size_t len)
+                                          uint32_t about, uint64_t now_ms)
 {
+    size_t len = strcspn(name, " ");
     size_t max = sizeof sink->event[0].name - 1;
     len = len < max ? len : max;
     for (unsigned i = 0; i < sink->events; i++) {
         struct log_sink_event *event = &sink->event[i];
-        if (strncmp(event->name, name, len) == 0 && event->name[len] == '\0') {
+        if (event->about == about && strncmp(event->name, name, len) == 0 &&
+            event->name[len] == '\0') {
             return event;
         }
     }
-    if (sink->events == LOG_SINK_EVENTS_MAX) {
-        return NULL;
+    struct log_sink_event *event = event_place(sink, now_ms);
+    if (event) {
+        *event = (struct log_sink_event){.about = about};
+        memcpy(event->name, name, len);
     }
-    struct log_sink_event *event = &sink->event[sink->events++];
-    memcpy(event->name, name, len);
-    event->name[len] = '\0';
     return event;
-}
-
-static bool window_is_over(const struct log_sink_event *event, uint64_t now_ms)
-{
-    return now_ms - event->since_ms >= LOG_SINK_WINDOW_MS;
 }
 
 /* Counts the line. \return true when it is to be written. */
@@ -86,7 +106,8 @@ static bool count_line(struct log_sink *sink, enum log_level level, const char *
             report_dropped(sink, &sink->event[i]);
         }
     }
-    struct log_sink_event *event = event_named(sink, name, strcspn(name, " "));
+    uint32_t about = atomic_load_explicit(&sink->about, memory_order_relaxed);
+    struct log_sink_event *event = event_named(sink, name, about, now_ms);
     if (!event) {
         return true;
     }
@@ -107,6 +128,7 @@ void log_sink_init(struct log_sink *sink, bool json)
 {
     memset(sink, 0, sizeof *sink);
     sink->json = json;
+    sink->about = LOG_ABOUT_NOBODY;
     sink->now_ms = sys_real.now_ms;
     pthread_mutex_init(&sink->lock, NULL);
 }

@@ -276,8 +276,10 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
     char why[512] = "";
     int rc = 0;
     log_sink_init(&loop.sink, options->log_format == LOG_FORMAT_JSON);
-    loop.log = (struct log){
-        .level = options->log_level, .write = log_sink_write, .arg = &loop.sink};
+    loop.log = (struct log){.level = options->log_level,
+                            .write = log_sink_write,
+                            .arg = &loop.sink,
+                            .about = &loop.sink.about};
     loop.signal_fd = signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC);
     if (!notify_open(&loop.notify, why)) {
         log_warn(&loop.log, "notify.off", "reason=\"%s\"", why);

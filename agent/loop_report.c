@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/plural.h"
 #include "upload/engine/backlog.h"
+#include "upload/engine/closed_own.h"
 #include "upload/engine/summary_text.h"
 
 #define STATUS_MS 10000u
@@ -122,6 +123,7 @@ int loop_end(const struct loop *loop)
     struct engine_summary s;
     char left[SUMMARY_AWAY_TEXT];
     engine_summary(loop->engine, &s);
+    closed_own_count(loop->engine, &s);
     bool all = s.streams_pending == 0 && engine_summary_accepted(&s);
     say_what_is_left(&s, left, sizeof left);
     log_line(&loop->log, all ? LOG_AT_INFO : LOG_AT_WARN, "agent.stopped",

@@ -266,6 +266,12 @@ static void say_unused(void *arg, const char *name, const char *why)
     message_line("gpufl-agent", "%s: changes nothing: %s", name, why);
 }
 
+static void say_doubtful(void *arg, const char *name, const char *why)
+{
+    (void)arg;
+    message_line("gpufl-agent", "%s: %s", name, why);
+}
+
 static void trial_settings(struct trial *t, bool have_inotify)
 {
     const struct log quiet = {.level = LOG_AT_ERROR};
@@ -306,6 +312,7 @@ int trial_run(const struct options *options, bool have_inotify)
     struct trial t = {.options = options};
     unread_env_each(environ, say_unread, NULL);
     option_unused_each(options, say_unused, NULL);
+    option_doubtful_each(options, say_doubtful, NULL);
     trial_settings(&t, have_inotify);
     if (t.start.transport.self) {
         trial_backend(&t);

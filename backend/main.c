@@ -8,6 +8,7 @@
 #include "backend/http/http.h"
 #include "backend/http/http_listen.h"
 #include "backend/store/retention.h"
+#include "backend/store/store_retention.h"
 #include "base/message.h"
 #include "base/standard_output.h"
 
@@ -54,6 +55,7 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
         http_sweep(server);
     }
     http_stop(server);
+    store_say_deleted(store, true);
     store_close(store);
     return 0;
 }

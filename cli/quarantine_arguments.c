@@ -3,6 +3,7 @@
 #include "cli/quarantine_arguments.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/flags.h"
 #include "cli/version_line.h"
@@ -55,6 +56,24 @@ static const struct flag_table quarantine_table = {
     .operands_max = -1,
 };
 
+static int check_backend(const struct quarantine_arguments *out,
+                         const struct flag_verb *verb)
+{
+    const struct flag *given =
+        backend_arguments_given(&quarantine_table, out, &out->backend);
+    char name[80];
+    if (out->action != QUARANTINE_RETRY && given) {
+        snprintf(name, sizeof name, "--%s", given->name);
+        return flags_wrong(&quarantine_table, name,
+                           "has no effect with %s (leave it out)", verb->name);
+    }
+    if (out->action == QUARANTINE_RETRY && !out->backend.backend_url) {
+        return flags_wrong(&quarantine_table, "--backend-url",
+                           "missing (give it, or set GPUFL_BACKEND_URL)");
+    }
+    return FLAGS_GO_ON;
+}
+
 static int read_words(const struct flag_words *words, struct quarantine_arguments *out)
 {
     const struct flag_verb *verb = flags_verb(&quarantine_table, words->word[0]);
@@ -90,11 +109,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
         return flags_wrong(&quarantine_table, "--json",
                            "has no effect with %s (leave it out)", verb->name);
     }
-    if (out->action == QUARANTINE_RETRY && !out->backend.backend_url) {
-        return flags_wrong(&quarantine_table, "--backend-url",
-                           "missing (give it, or set GPUFL_BACKEND_URL)");
-    }
-    return FLAGS_GO_ON;
+    return check_backend(out, verb);
 }
 
 int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out)

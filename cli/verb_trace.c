@@ -18,17 +18,20 @@
 #include "cli/transfer_module.h"
 #include "cli/upload_recorded.h"
 #include "cli/version_line.h"
+#include "schema/layout.h"
 
-#define INJECT "libgpufl-inject.so"
+#define INJECT              "libgpufl-inject.so"
+#define DEFAULT_ENGINE      "Trace"
+#define DEFAULT_INTERVAL_MS "1000"
 
-enum trace_engine { TRACE_MONITOR, TRACE_TRACE, TRACE_PC_SAMPLING };
+enum trace_engine { TRACE_NOT_GIVEN = -1, TRACE_MONITOR, TRACE_TRACE, TRACE_PC_SAMPLING };
 static const char *const engines[] = {"Monitor", "Trace", "PcSampling", NULL};
 
 struct trace {
-    const char *output;
+    const char *output; /* not only where it is given */
     const char *name;
     enum trace_engine engine;
-    int interval_ms;
+    int interval_ms; /* -1 = not given */
     bool quiet;
     struct upload_recorded send;
     struct transfer_module module; /* with send.wanted */
@@ -41,31 +44,34 @@ static const struct flag trace_flags[] = {
      .value = "E",
      .field = offsetof(struct trace, engine),
      .choices = engines,
-     .fallback = "Trace",
      .help = "what to record: Monitor has host and GPU metrics; Trace adds kernels, "
-             "memory copies and synchronisation; PcSampling adds warp stall reasons"},
+             "memory copies and synchronisation; PcSampling adds warp stall reasons; it "
+             "is experimental beside other tools that sample the GPU (default: "
+             "$GPUFL_PROFILING_ENGINE, else " DEFAULT_ENGINE ")"},
     {.name = "output",
      .letter = 'o',
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct trace, output),
-     .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>); the "
-             "log_path of a program that calls gpufl itself takes precedence"},
+     .help = "directory of the sessions (default: $GPUFL_LOG_DIR, else "
+             "~/.gpufl/trace/<time>_<random>); the log_path of a program that calls "
+             "gpufl itself takes precedence"},
     {.name = "name",
      .letter = 'n',
      .type = FLAG_TEXT,
      .value = "NAME",
      .field = offsetof(struct trace, name),
      .max = OUTPUT_NAME_MAX_BYTES,
-     .help = "name that dashboards show (default: the command's name)"},
+     .help = "name that dashboards show (default: $GPUFL_APP_NAME, else the command's "
+             "name)"},
     {.name = "interval",
      .type = FLAG_NUMBER,
      .value = "MS",
      .field = offsetof(struct trace, interval_ms),
      .max = 86400000,
      .expected = "milliseconds from 0 to 86400000",
-     .fallback = "1000",
-     .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
+     .help = "milliseconds between samples of host and GPU metrics; 0 takes none "
+             "(default: $GPUFL_SYSTEM_SAMPLE_RATE_MS, else " DEFAULT_INTERVAL_MS ")"},
     UPLOAD_RECORDED_FLAGS(offsetof(struct trace, send),
                           "send all sessions when the command has ended"),
     {.name = "quiet",
@@ -75,6 +81,33 @@ static const struct flag trace_flags[] = {
      .help = "print errors only"},
 };
 
+/* The recorder knows more: those that it has not are told there, and a lower one runs. */
+static const char *const known_engines[] = {"Monitor",
+                                            "Trace",
+                                            "PcSampling",
+                                            "SassMetrics",
+                                            "RangeProfiler",
+                                            "Deep",
+                                            "PmSampling",
+                                            "RangeProfilerKernelReplay",
+                                            NULL};
+
+/* The variables of the recorder for which gpufl trace has defaults of its own. */
+static const struct flag engine_variable = {.name = "GPUFL_PROFILING_ENGINE",
+                                            .type = FLAG_CHOICE,
+                                            .choices = known_engines,
+                                            .field = offsetof(struct trace, engine)};
+static const struct flag interval_variable = {.name = "GPUFL_SYSTEM_SAMPLE_RATE_MS",
+                                              .type = FLAG_NUMBER,
+                                              .field =
+                                                  offsetof(struct trace, interval_ms),
+                                              .max = 86400000};
+static const struct flag name_variable = {.name = "GPUFL_APP_NAME",
+                                          .type = FLAG_TEXT,
+                                          .value = "a name",
+                                          .field = offsetof(struct trace, name),
+                                          .max = OUTPUT_NAME_MAX_BYTES};
+
 static const struct flag_table trace_table = {
     .program = "gpufl trace",
     .version = VERSION_LINE,
@@ -82,6 +115,15 @@ static const struct flag_table trace_table = {
     .about = "Runs a command and records what its processes do on the GPU. The command "
              "needs no change. Each process that uses CUDA becomes a session.",
     .notes =
+        "PcSampling takes memory for each CUDA context: some of the GPU's (12 MiB on an "
+        "H100), and of the host's at most 64 MiB for a buffer "
+        "(GPUFL_PC_SAMPLING_BUFFER_MIB) and 94 MiB besides. With less than 512 MiB free "
+        "of either, a context is not sampled. It is experimental where a tool of other "
+        "makers samples the GPU, too: CUPTI may then end the command by SIGSEGV.\n\n"
+        "An option goes before its variable. GPUFL_MAX_ENGINE limits the engine; "
+        "GPUFL_TRACE_BUFFER_KIB is the size of each buffer that CUPTI fills (64 to "
+        "16384, "
+        "default: 1024). gpufl(1) lists the other variables.\n\n"
         "Exit status: that of the command; 128 + n when signal n ended it; 126 when it "
         "cannot be run; 127 when it is not found; 2 usage error.",
     .flag = trace_flags,
@@ -93,45 +135,105 @@ static const struct flag_table trace_table = {
     .stop_at_operand = true,
 };
 
-static int trace_arguments(struct flag_words *words, struct trace *t,
-                           char default_output[PATH_MAX])
+/* NULL where it is blank. */
+static const char *variable(const char *name)
 {
-    int rc = flags_read(&trace_table, words, t);
-    if (rc != FLAGS_GO_ON) {
-        return rc;
-    }
-    if (!t->output) {
-        if (!output_default("trace", default_output)) {
-            return flags_wrong(&trace_table, "--output",
-                               "missing (HOME is not set; give a directory)");
-        }
-        t->output = default_output;
-    }
-    if (!t->name) {
-        const char *slash = strrchr(words->word[0], '/');
-        t->name = slash ? slash + 1 : words->word[0];
-    }
-    if (!output_is_writable(t->output)) {
-        return flags_wrong(&trace_table, "--output",
-                           "'%.*s%s': %s (expected a directory that can be written to)",
-                           MESSAGE_VALUE(t->output, 300), strerror(errno));
-    }
-    return upload_recorded_open(&t->send, &trace_table, t, t->output, &t->module);
+    const char *value = getenv(name);
+    return value && !flag_is_blank(value) ? value : NULL;
 }
 
-/* What the injected library reads, in the environment that the command inherits. */
-static void set_variables(const struct trace *t, const char *inject)
+/* Where the recorder will make the sessions. */
+static int choose_output(struct trace *t, char output[PATH_MAX])
+{
+    const char *name = t->output ? "--output" : "GPUFL_LOG_DIR";
+    const char *given = t->output ? t->output : variable("GPUFL_LOG_DIR");
+    const char *fault = given ? flag_path_fault(given) : NULL;
+    if (fault) {
+        return flags_wrong(&trace_table, name, "'%.*s%s': %s", MESSAGE_VALUE(given, 300),
+                           fault);
+    }
+    if (given) {
+        snprintf(output, PATH_MAX, "%.*s", (int)layout_log_dir_len(given), given);
+    } else if (!output_default("trace", output)) {
+        return flags_wrong(&trace_table, "--output",
+                           "missing (HOME is not set; give a directory)");
+    }
+    t->output = output;
+    if (!output_is_writable(output)) {
+        return flags_wrong(&trace_table, given ? name : "--output",
+                           "'%.*s%s': %s (expected a directory that can be written to)",
+                           MESSAGE_VALUE(output, 300), strerror(errno));
+    }
+    return FLAGS_GO_ON;
+}
+
+static int trace_arguments(struct flag_words *words, struct trace *t,
+                           char output[PATH_MAX])
+{
+    int rc = flags_read(&trace_table, words, t);
+    if (rc == FLAGS_GO_ON && !*words->word[0]) {
+        rc = flags_wrong(&trace_table, trace_table.operand, "empty (expected %s)",
+                         trace_table.operand_expected);
+    }
+    if (rc == FLAGS_GO_ON) {
+        rc = choose_output(t, output);
+    }
+    return rc == FLAGS_GO_ON
+               ? upload_recorded_open(&t->send, &trace_table, t, t->output, &t->module)
+               : rc;
+}
+
+/* What is set for every job keeps none from being traced. */
+static bool is_usable(const struct flag *row)
+{
+    struct trace unused;
+    char expected[160];
+    const char *value = variable(row->name);
+    bool usable = value && flag_store(row, value, &unused);
+    if (value && !usable) {
+        flag_expected(row, expected, sizeof expected);
+        message_line("gpufl trace", "%s: invalid value '%.*s%s': ignored (expected %s)",
+                     row->name, MESSAGE_VALUE(value, 100), expected);
+    }
+    return usable;
+}
+
+/* What is neither given nor in the environment is as usual for gpufl trace. */
+static void set_option(const struct flag *row, const char *given, const char *usual)
+{
+    if (given || !is_usable(row)) {
+        setenv(row->name, given ? given : usual, 1);
+    }
+}
+
+static void set_injection(const char *inject)
+{
+    const char *other = variable("CUDA_INJECTION64_PATH");
+    if (other && strcmp(other, inject) != 0) {
+        message_line("gpufl trace",
+                     "CUDA_INJECTION64_PATH: '%.*s%s': replaced: this tool does not run "
+                     "(CUDA loads one)",
+                     MESSAGE_VALUE(other, 300));
+    }
+    setenv("CUDA_INJECTION64_PATH", inject, 1);
+}
+
+/* What the recorder reads, in the environment that \p command inherits. */
+static void set_variables(const struct trace *t, const char *inject, const char *command)
 {
     char here[PATH_MAX], output[2 * PATH_MAX], interval[16];
+    const char *slash = strrchr(command, '/');
     bool relative = t->output[0] != '/' && getcwd(here, sizeof here);
     snprintf(output, sizeof output, "%s%s%s", relative ? here : "", relative ? "/" : "",
              t->output); /* absolute, since the command may change directory */
     snprintf(interval, sizeof interval, "%d", t->interval_ms);
-    setenv("CUDA_INJECTION64_PATH", inject, 1);
-    setenv("GPUFL_TRACE_LOG_PATH", output, 1);
-    setenv("GPUFL_TRACE_NAME", t->name, 1);
-    setenv("GPUFL_TRACE_INTERVAL_MS", interval, 1);
-    setenv("GPUFL_PROFILING_ENGINE", engines[t->engine], 1);
+    set_injection(inject);
+    setenv("GPUFL_LOG_DIR", output, 1);
+    set_option(&name_variable, t->name, slash ? slash + 1 : command);
+    set_option(&interval_variable, t->interval_ms >= 0 ? interval : NULL,
+               DEFAULT_INTERVAL_MS);
+    set_option(&engine_variable, t->engine != TRACE_NOT_GIVEN ? engines[t->engine] : NULL,
+               DEFAULT_ENGINE);
 }
 
 static void send_traced(const struct trace *t)
@@ -166,10 +268,10 @@ static void say_recorded(const struct trace *t, unsigned sessions)
 
 int verb_trace(int argc, char **argv)
 {
-    char inject[PATH_MAX], default_output[PATH_MAX];
+    char inject[PATH_MAX], output[PATH_MAX];
     struct flag_words words = {argv, argc};
-    struct trace t = {0};
-    int rc = trace_arguments(&words, &t, default_output);
+    struct trace t = {.engine = TRACE_NOT_GIVEN, .interval_ms = -1};
+    int rc = trace_arguments(&words, &t, output);
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
@@ -178,7 +280,7 @@ int verb_trace(int argc, char **argv)
                            "not found " INSTALLED_PLACES " (install libgpufl)");
     }
     struct output_sessions before = output_sessions(t.output);
-    set_variables(&t, inject);
+    set_variables(&t, inject, words.word[0]);
     bool began;
     rc = child_run("gpufl trace", words.word, &began);
     unsigned sessions = output_sessions_new(t.output, &before);

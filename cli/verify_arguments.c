@@ -21,7 +21,9 @@ static const struct flag verify_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct verify_arguments, to.state_dir),
-     .help = "with --resend, directory of the journal (default: next to the logs)"},
+     .help =
+         "directory of the journal (default: next to the logs): sessions of this user "
+         "that it names and nobody can look at count, and --resend keeps it"},
     {.name = "all",
      .type = FLAG_ON,
      .field = offsetof(struct verify_arguments, all),
@@ -67,9 +69,13 @@ int verify_arguments_read(int argc, char **argv, struct verify_arguments *out)
     out->directory = words.word[0];
     out->to.log_path = words.word[0];
     backend_arguments_apply(&out->backend, &out->to);
-    if (*out->to.state_dir && !out->resend) {
-        return flags_wrong(&verify_table, "--state-dir",
-                           "has no effect without --resend (leave it out)");
+    if (out->all && *out->to.session_id) {
+        return flags_wrong(&verify_table, "--all",
+                           "has no effect with --session-id (leave it out)");
+    }
+    if (out->backend.same_origin && !out->resend) {
+        return flags_wrong(&verify_table, "--same-origin",
+                           "has no effect without --resend (give both)");
     }
     if (!out->backend.backend_url) {
         return flags_wrong(&verify_table, "--backend-url",

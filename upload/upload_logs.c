@@ -9,10 +9,12 @@
 
 #include "base/message.h"
 #include "base/parse_bool.h"
+#include "upload/engine/closed_own.h"
 #include "upload/holder_left.h"
 #include "upload/http/transport_http.h"
 #include "upload/published/progress_file.h"
 #include "upload/upload_beside.h"
+#include "upload/upload_closed.h"
 #include "upload/upload_open.h"
 #include "upload/upload_result.h"
 
@@ -153,7 +155,7 @@ static gpufl_status check_and_open(struct upload *u)
                               : upload_result_say(u->result, status, "%s", why);
 }
 
-static gpufl_status upload_selected(struct upload *u)
+static gpufl_status upload_send_selected(struct upload *u)
 {
     struct engine_summary summary;
     char why[512];
@@ -187,6 +189,7 @@ static gpufl_status upload_selected(struct upload *u)
     }
     upload_until_done(u);
     engine_summary(u->engine, &summary);
+    closed_own_count(u->engine, &summary);
     struct upload_result_words words;
     upload_result_words_of(&u->options, u->name, u->over, &words);
     words.others = u->others;
@@ -198,6 +201,12 @@ static gpufl_status upload_selected(struct upload *u)
                                  u->selection.unread, words.longer);
     }
     return status;
+}
+
+static gpufl_status upload_selected(struct upload *u)
+{
+    gpufl_status status = upload_send_selected(u);
+    return status == GPUFL_OK ? upload_closed(u) : status;
 }
 
 gpufl_status upload_logs_named(const struct gpufl_upload_options *options,

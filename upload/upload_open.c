@@ -12,8 +12,8 @@
 
 #include "base/message.h"
 #include "schema/channels.h"
+#include "schema/layout.h"
 #include "upload/http/transport_http.h"
-#include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/source/session_root.h"
 #include "upload/upload_result.h"
@@ -34,12 +34,11 @@ gpufl_status upload_open_root(struct upload *u)
 {
     const char *path = u->options.log_path;
     char stripped[4096];
-    size_t len = strlen(path);
+    size_t len = layout_log_dir_len(path);
     u->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = errno;
-    if (u->root < 0 && len > 4 && len < sizeof stripped &&
-        strcmp(path + len - 4, ".log") == 0) {
-        snprintf(stripped, sizeof stripped, "%.*s", (int)len - 4, path);
+    if (u->root < 0 && path[len] && len < sizeof stripped) {
+        snprintf(stripped, sizeof stripped, "%.*s", (int)len, path);
         u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (u->root < 0) {
@@ -110,22 +109,28 @@ gpufl_status upload_try_state(struct upload *u)
                              upload_options_name(u->name, "state_dir"), why);
 }
 
-bool upload_knows_unfinished(const struct upload *u)
+bool upload_journal_open(const struct upload *u, struct journal_read *out)
 {
     const char *state_dir = u->options.state_dir;
-    struct journal_read journal = {0};
     char fd_path[64];
-    bool unfinished = false;
+    *out = (struct journal_read){0};
     snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", u->root);
     char *path = realpath(fd_path, NULL);
-    bool known = u->options.all_sessions && path &&
-                 journal_read_open(&sys_real, *state_dir ? state_dir : NULL, u->root,
-                                   path, &journal) == GPUFL_OK;
+    bool opened = path && journal_read_open(&sys_real, *state_dir ? state_dir : NULL,
+                                            u->root, path, out) == GPUFL_OK;
+    free(path);
+    return opened;
+}
+
+bool upload_knows_unfinished(const struct upload *u)
+{
+    struct journal_read journal = {0};
+    bool unfinished = false;
+    bool known = u->options.all_sessions && upload_journal_open(u, &journal);
     for (size_t i = 0; known && !unfinished && i < journal.streams; i++) {
         unfinished = !journal.session[journal.stream[i].session].is_done;
     }
     journal_read_fini(&journal);
-    free(path);
     return unfinished;
 }
 

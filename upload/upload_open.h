@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport.h"
+#include "upload/journal/journal_read.h"
 #include "upload/source/select.h"
 #include "upload/upload_options.h"
 
@@ -48,6 +49,10 @@ GPUFL_MUST gpufl_status upload_open_sessions(struct upload *u);
 
 /** Examines the state directory that the options name, and makes nothing. */
 GPUFL_MUST gpufl_status upload_try_state(struct upload *u);
+
+/** Reads this user's journal of the log directory; journal_read_fini() frees it in any
+ * case. \return false if there is none. */
+bool upload_journal_open(const struct upload *u, struct journal_read *out);
 
 /** \return true if all sessions are to be sent and the journal knows one that is not
  * complete, which may be the case where there are none. */

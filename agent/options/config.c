@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/options/config_list.h"
 #include "agent/options/config_place.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
@@ -58,34 +59,9 @@ static gpufl_status refuse_unknown(const struct config_text *file,
     return config_fail(file, key, what, why);
 }
 
-/* A list of strings as the flags take it: joined by commas. */
-static char *joined_elements(struct json_object *array)
-{
-    struct text list = {0};
-    for (size_t i = 0; i < json_object_array_length(array); i++) {
-        const char *element = json_object_get_string(json_object_array_get_idx(array, i));
-        text_printf(&list, "%s%s", i ? "," : "", element ? element : "");
-    }
-    text_append(&list, "", 1);
-    if (list.failed) {
-        text_fini(&list);
-    }
-    return list.data;
-}
-
 static bool option_takes_list(const struct option_row *row)
 {
     return row->adds || row == option_of_field(offsetof(struct options, log_types));
-}
-
-static bool is_array_of_strings(struct json_object *value)
-{
-    bool strings = json_object_is_type(value, json_type_array);
-    for (size_t i = 0; strings && i < json_object_array_length(value); i++) {
-        strings =
-            json_object_is_type(json_object_array_get_idx(value, i), json_type_string);
-    }
-    return strings;
 }
 
 /* A number or a switch may be written as a string, as in the environment, and an id as a
@@ -95,7 +71,7 @@ static bool config_type_fits(const struct option_row *row, struct json_object *v
     enum json_type type = json_object_get_type(value);
     bool is_id = row == option_of_field(offsetof(struct options, require_owner_uid));
     if (type == json_type_array) {
-        return option_takes_list(row) && is_array_of_strings(value);
+        return option_takes_list(row) && config_list_is_of_strings(value);
     }
     return type != json_type_object &&
            (row->kind != KIND_TEXT || is_id || type == json_type_string);
@@ -128,8 +104,14 @@ static gpufl_status set_value(struct options *out, const struct config_text *fil
                  list ? " or an array of strings" : "", config_found(value));
         return config_fail(file, key, detail, why);
     }
+    const char *fault = option_is_built(row) ? config_list_fault(value) : NULL;
+    if (fault) {
+        snprintf(detail, sizeof detail, "%s: %s (give each an element of its own)", name,
+                 fault);
+        return config_fail(file, key, detail, why);
+    }
     char *list =
-        json_object_is_type(value, json_type_array) ? joined_elements(value) : NULL;
+        json_object_is_type(value, json_type_array) ? config_list_joined(value) : NULL;
     const char *text = list ? list : json_object_get_string(value);
     struct option_setter by = {.source = SOURCE_FILE, .name = name};
     gpufl_status status = option_set(out, row, by, text ? text : "", detail);
@@ -166,7 +148,7 @@ static char *types_of(struct json_object *element)
         return NULL;
     }
     if (json_object_is_type(types, json_type_array)) {
-        return joined_elements(types);
+        return config_list_joined(types);
     }
     const char *text = json_object_get_string(types);
     return text ? strdup(text) : NULL;
@@ -218,9 +200,15 @@ static gpufl_status read_sources(struct options *out, const struct config_text *
         status = read_group(out, file, &group, json_object_array_get_idx(array, i), why);
         status = status == GPUFL_OK ? check_types(file, array, &group, why) : status;
         bool blank = out->folder && flag_is_blank(out->folder);
-        if (status == GPUFL_OK && blank) {
+        bool several = out->folder && strchr(out->folder, ',');
+        if (status == GPUFL_OK && (blank || several)) {
             group.key = "folder";
-            status = config_fail(file, &group, "sources.folder: empty (give DIR)", why);
+            status =
+                config_fail(file, &group,
+                            blank ? "sources.folder: empty (give DIR)"
+                                  : "sources.folder: several directories (give each a "
+                                    "source of its own)",
+                            why);
         } else if (status == GPUFL_OK && out->folder) {
             text_printf(&folders, "%s%s", folders.len ? "," : "", out->folder);
         }

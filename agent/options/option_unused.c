@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for options without effect: whoever gave one expects something of it. */
+/* Looks for options without effect, and for values that do what nobody wants: whoever
+ * gave one expects something else of it. */
 #include "agent/options/option_unused.h"
 
 #include <stddef.h>
@@ -7,6 +8,9 @@
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+
+/* For so long, NFS may show the size that a file had (acregmax, acdirmax). */
+#define ORPHAN_SHORT_MS 60000u
 
 static bool unused_is_given(const struct options *o, size_t field)
 {
@@ -55,6 +59,24 @@ void option_unused_each(const struct options *o, option_unused_say *say, void *a
     }
 }
 
+void option_doubtful_each(const struct options *o, option_unused_say *say, void *arg)
+{
+    char name[OPTION_NAME_MAX];
+    if (o->orphan_timeout_ms && o->orphan_timeout_ms < ORPHAN_SHORT_MS) {
+        say(arg,
+            option_name_used(
+                o, option_of_field(offsetof(struct options, orphan_timeout_ms)), name),
+            "less than a minute: jobs that run may be taken for ended, since NFS shows "
+            "what they write that late (give 1m or more; a number without a unit is "
+            "seconds)");
+    }
+}
+
+static void warn_doubtful(void *log, const char *name, const char *why)
+{
+    log_warn(log, "option.doubtful", "option=%s note=\"%s\"", name, why);
+}
+
 static void warn_unused(void *log, const char *name, const char *why)
 {
     log_warn(log, "option.unused", "option=%s note=\"it changes nothing: %s\"", name,
@@ -65,4 +87,5 @@ void option_unused_warn(const struct log *log, const struct options *options)
 {
     struct log copy = *log;
     option_unused_each(options, warn_unused, &copy);
+    option_doubtful_each(options, warn_doubtful, &copy);
 }

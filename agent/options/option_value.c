@@ -34,8 +34,9 @@ static void describe_expected(const struct option_row *row, char *out, size_t si
     } else if (row->kind == KIND_SWITCH) {
         snprintf(out, size, PARSE_SWITCH_WORDS);
     } else if (row->kind == KIND_DURATION) {
-        snprintf(out, size, "a duration%s such as 250ms, 30s, 5m or 1h",
-                 row->minimum ? " above 0" : "");
+        snprintf(out, size,
+                 "a duration%s such as 250ms, 30s, 5m or 1h, with a number up to %u",
+                 row->minimum ? " above 0" : "", UINT32_MAX);
     } else if (row->maximum) {
         snprintf(out, size, "a whole number from %llu to %llu",
                  (unsigned long long)row->minimum, (unsigned long long)row->maximum);

@@ -69,7 +69,9 @@
     " lost_file INTEGER, lost_offset INTEGER);"                                          \
     "CREATE INDEX IF NOT EXISTS part_place ON part(session, channel, file, offset);"     \
     "CREATE TABLE IF NOT EXISTS alive(session INTEGER PRIMARY KEY, told_ms INTEGER"      \
-    " NOT NULL, last_byte_ms INTEGER NOT NULL);"
+    " NOT NULL, last_byte_ms INTEGER NOT NULL);"                                         \
+    "CREATE TABLE IF NOT EXISTS clock(id INTEGER PRIMARY KEY, boot TEXT NOT NULL,"       \
+    " offset_ms INTEGER, unset_offset_ms INTEGER);"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -128,14 +130,25 @@ static const char *const sql[S_COUNT] = {
     [S_REJECT] = "UPDATE session SET rejected = rejected + ?2 WHERE sid = ?1",
     [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
                    " FROM body WHERE session = ?1 ORDER BY channel, sequence",
-    /* ?1: one that is not complete and of which something was heard since then is live,
-     * and goes last. */
+    /* ?1, ?2: one that is not complete and of which something was heard between these
+     * is live, and goes last. ?3: those of before are not looked at. */
     [S_OLDEST] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
-                 " FROM session WHERE complete <> 0 OR (last_seen_ms < ?1 AND NOT EXISTS"
+                 " FROM session WHERE last_seen_ms >= ?3 AND (complete <> 0 OR"
+                 " ((last_seen_ms < ?1 OR last_seen_ms >= ?2) AND NOT EXISTS"
                  " (SELECT 1 FROM alive WHERE alive.session = session.id AND"
-                 " told_ms >= ?1)) ORDER BY last_seen_ms, id LIMIT 1",
+                 " told_ms >= ?1 AND told_ms < ?2))) ORDER BY last_seen_ms, id LIMIT 1",
+    [S_MOVE_SEEN] = "UPDATE session SET last_seen_ms = last_seen_ms + ?1"
+                    " WHERE last_seen_ms > ?2 AND last_seen_ms <= ?3",
+    [S_MOVE_TOLD] = "UPDATE alive SET told_ms = told_ms + ?1,"
+                    " last_byte_ms = last_byte_ms + ?1"
+                    " WHERE told_ms > ?2 AND told_ms <= ?3",
     [S_OLDEST_LIVE] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
-                      " FROM session ORDER BY last_seen_ms, id LIMIT 1",
+                      " FROM session WHERE last_seen_ms >= ?3"
+                      " ORDER BY last_seen_ms, id LIMIT 1",
+    [S_CLOCK] = "SELECT offset_ms, unset_offset_ms FROM clock WHERE boot = ?1",
+    [S_CLOCK_NOTE] = "INSERT OR REPLACE INTO clock VALUES(1, ?1, ?2, ?3)",
+    [S_SEEN_AT] = "UPDATE session SET last_seen_ms = ?1 WHERE last_seen_ms < ?2",
+    [S_FORGET_TOLD] = "DELETE FROM alive WHERE told_ms < ?1",
     [S_DELETE_BODIES] = "DELETE FROM body WHERE id IN (SELECT id FROM body"
                         " WHERE session = ?1 ORDER BY channel, sequence LIMIT ?2)",
     [S_DELETE_SERIES] = "DELETE FROM series WHERE session = ?1",

@@ -69,6 +69,12 @@ enum statement {
     S_DELETE_PARTS,
     S_ALIVE,
     S_DELETE_ALIVE,
+    S_MOVE_SEEN,
+    S_MOVE_TOLD,
+    S_CLOCK,
+    S_CLOCK_NOTE,
+    S_SEEN_AT,
+    S_FORGET_TOLD,
     S_COUNT
 };
 
@@ -85,11 +91,24 @@ struct store_health {
     char why[200];
 };
 
+/** Of store_clock.h: how far the clock of the day is from one that is never set. It is in
+ * the database, and counts in this boot alone. */
+struct store_clock {
+    bool looked;             /**< in this run */
+    bool known;              /**< it has shown a time */
+    bool unset;              /**< it shows none now, … */
+    int64_t offset_ms;       /**< when it showed one last */
+    int64_t unset_offset_ms; /**< … and when that began */
+};
+
 struct store {
     sqlite3 *db;
     char epoch[STORE_EPOCH_BYTES]; /**< of store_epoch.h */
     int lock_fd;                   /**< of store_lock(); -1 for a database in memory */
     struct store_health health;
+    struct store_clock clock;
+    uint64_t deleted;         /**< sessions, of which the log does not tell yet … */
+    uint64_t deleted_said_ms; /**< … and when it told of some last, 0 = never */
     sqlite3_stmt *statement[S_COUNT];
 };
 

@@ -13,6 +13,7 @@
 #include "schema/channels.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/shifting.h"
+#include "upload/source/shifting_numbers.h"
 #include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
@@ -49,6 +50,23 @@ static uint64_t packed_rest(struct tail_where *where)
     return bytes;
 }
 
+/* How many files there are after the one at \p where->index. A number may be free, and
+ * nothing waits in an empty file. */
+static uint32_t later_files(const struct tail_where *where)
+{
+    uint32_t files = 0;
+    for (uint32_t i = 0; i < where->index; i++) {
+        struct stat st;
+        bool gz;
+        int fd = shifting_number_open(&sys_real, where, i, &gz);
+        if (fd >= 0) {
+            files += fstat(fd, &st) == 0 && st.st_size > 0;
+            close(fd);
+        }
+    }
+    return files;
+}
+
 /* Files of the 1.1 layout shift and may be compressed: the one at which the journal
  * stands is found by its head, which no service publishes. */
 static void measure_shifting(int root, const char *path, const struct scan_channel *c,
@@ -67,12 +85,13 @@ static void measure_shifting(int root, const char *path, const struct scan_chann
         out->untold = true;
         return;
     }
-    out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
+    out->waiting_files = scan_numbers_count(&c->rotated) +
+                         ((c->has_active && c->active_bytes) || c->has_active_gz);
     if (!where.head ||
         shifting_open(&sys_real, &where, &fd, &gz, &where.index) != GPUFL_OK) {
         return;
     }
-    out->waiting_files = where.index; /* those after it */
+    out->waiting_files = later_files(&where);
     if (gz) {
         out->waiting_bytes = packed_rest(&where);
     } else if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > where.offset) {

@@ -2,6 +2,7 @@
 /* Tells sessions of this user from those that others leave in the same directory. */
 #include "cli/transfer/status_concern.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static const struct selected *concern_listed(const struct status_concern *in,
     return at == LOOKUP_NONE ? NULL : &in->sessions->session[at];
 }
 
-bool status_concerns_path(const struct status_concern *in, const char *path)
+static bool concern_counts_path(const struct status_concern *in, const char *path)
 {
     const struct selected *session = concern_listed(in, path);
     size_t len = strlen(path);
@@ -183,4 +184,21 @@ bool status_concerns_path(const struct status_concern *in, const char *path)
         group = group || inside;
     }
     return group ? concern_is_own(in->root, path) : status_concerns_known(in, path);
+}
+
+/* The uploader has seen it while it was there, and has not looked again. */
+static bool concern_was_anothers(const struct status_concern *in,
+                                 const struct progress_note *note)
+{
+    struct stat st;
+    return note->owned && note->owner != geteuid() && !in->all &&
+           !concern_is_known_own(in, note->path) &&
+           fstatat(in->root, note->path, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+bool status_concerns_note(const struct status_concern *in,
+                          const struct progress_note *note)
+{
+    return note->path[0] && !concern_was_anothers(in, note) &&
+           concern_counts_path(in, note->path);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "upload/journal/journal_read.h"
+#include "upload/published/progress_parse.h"
 #include "upload/source/select.h"
 
 /** What a directory holds. */
@@ -34,9 +35,10 @@ void status_concern_close(struct status_concern *in);
  * user's. Anybody can make such ones. */
 bool status_concerns(const struct status_concern *in, const struct selected *session);
 
-/** The same of \p path, which the uploader has named: a session, or a directory that it
- * leaves to another one. */
-bool status_concerns_path(const struct status_concern *in, const char *path);
+/** The same of what the uploader holds: a session, or a directory that it leaves to
+ * another one. If that is gone, it counts for whom the uploader told as its owner. */
+bool status_concerns_note(const struct status_concern *in,
+                          const struct progress_note *note);
 
 /** Whether what the journal tells of the session \p path counts, wherever that is now. */
 bool status_concerns_known(const struct status_concern *in, const char *path);

@@ -100,6 +100,9 @@ static void json_note(struct text *out, const struct progress_note *note,
         text_json_string(out, note->path);
         text_puts(out, ",\"channel\":");
         text_json_string(out, note->channel);
+        if (note->owned) {
+            text_printf(out, ",\"owner\":%u", note->owner);
+        }
     }
     text_puts(out, ",\"reason\":");
     text_json_string(out, note->text);

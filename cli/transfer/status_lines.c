@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 #include "cli/transfer/quarantine_print.h"
@@ -73,7 +74,11 @@ static void lines_note(struct text *out, const struct progress_note *note,
         lines_time(out, note->since_s);
         text_puts(out, "\n");
     } else {
-        text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
+        text_printf(out, "waits: %s %s", note->path, note->channel);
+        if (note->owned && note->owner != geteuid()) {
+            text_printf(out, " of user %u", note->owner);
+        }
+        text_printf(out, ": %s\n", note->text);
     }
     lines_command(out,
                   !ends->again   ? GIVE_UP
@@ -152,7 +157,7 @@ static void lines_channel(struct text *out, const char *name,
         text_puts(out, ", no file of it is there");
     }
     if (state->front_missing) {
-        text_puts(out, ", its first files were gone");
+        text_puts(out, ", files of it were gone before they were read");
     }
     if (state->rewritten) {
         text_printf(out, ", file %u was changed after it was sent", state->rewritten);

@@ -22,6 +22,7 @@
 #include "cli/transfer/status_published.h"
 #include "upload/core/held.h"
 #include "upload/journal/lookup.h"
+#include "upload/source/directory_mark.h"
 #include "upload/source/liveness.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/select.h"
@@ -43,24 +44,6 @@ struct status {
     bool all; /* sessions of others, too, however many there are */
     struct status_end end;
 };
-
-static bool is_quarantined(const struct status *s, const char *path)
-{
-    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
-    while (at && !at->quarantined) {
-        at = journal_read_next(&s->journal, at);
-    }
-    return at != NULL;
-}
-
-static bool end_is_untold(const struct status *s, const char *path)
-{
-    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
-    while (at && !at->untold) {
-        at = journal_read_next(&s->journal, at);
-    }
-    return at && journal_read_done(&s->journal, path);
-}
 
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
@@ -115,7 +98,8 @@ static void show_session_end(struct status *s, struct status_session *session,
 {
     struct text command = status_command_resolve(&s->command, session->path, "*");
     struct text list = status_command_quarantine(&s->command);
-    bool hidden = s->command.elsewhere && is_quarantined(s, session->path);
+    bool hidden =
+        s->command.elsewhere && journal_read_is_quarantined(&s->journal, session->path);
     session->resolve = may_resolve && !command.failed ? command.data : NULL;
     session->quarantine = hidden && !list.failed ? list.data : NULL;
     session->who = s->command.asker;
@@ -144,7 +128,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         .path = selected->path,
         .writer = writer_of(s, selected, &scan),
         .done = journal_read_done(&s->journal, selected->path),
-        .end_untold = end_is_untold(s, selected->path),
+        .end_untold = journal_read_is_untold(&s->journal, selected->path),
         .loss = scan.has_loss,
         .counts = counts,
         .problem = status == GPUFL_OK
@@ -162,7 +146,8 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
     session.unread_given_up =
         resolved && scan.unread.mark && resolved->unread == scan.unread.mark;
     bool not_read = scan.unread.names && !session.unread_given_up;
-    bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE;
+    bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE ||
+                       (session.done && directory_is_closed(s->root, selected->path));
     bool settled = !session.problem && !not_read;
     s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
     s->end.lossy += session.loss;
@@ -172,7 +157,8 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
         settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
-                      (state.refused_lines && !is_quarantined(s, selected->path));
+                      (state.refused_lines &&
+                       !journal_read_is_quarantined(&s->journal, selected->path));
     }
     /* A writer that lives gives a file that was removed its name back. */
     if (!session.done && strcmp(session.writer, "live") != 0 &&
@@ -180,7 +166,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         may_resolve = true;
         settled = false;
     }
-    settled = settled && !is_quarantined(s, selected->path);
+    settled = settled && !journal_read_is_quarantined(&s->journal, selected->path);
     session.end_waits =
         settled && !session.done && !session.loss && strcmp(session.writer, "ended") == 0;
     s->end.all_sent = s->end.all_sent && !session.end_waits;
@@ -234,7 +220,7 @@ static bool is_listed(const struct status *s, const char *path)
     return at != LOOKUP_NONE && !s->sessions.session[at].none;
 }
 
-static void show_away_session(struct status *s, const char *path)
+static void show_away_session(struct status *s, const char *path, const char *problem)
 {
     const char *slash = strrchr(path, '/');
     static const struct unread none = {0};
@@ -243,7 +229,9 @@ static void show_away_session(struct status *s, const char *path)
                                      .path = path,
                                      .writer = "unknown",
                                      .counts = status_concerns_known(&s->concern, path),
-                                     .away = true,
+                                     .away = !problem,
+                                     .done = journal_read_done(&s->journal, path),
+                                     .problem = problem,
                                      .unread = &none};
     s->end.all_sent = false;
     s->view->session(&s->out, &session);
@@ -252,19 +240,22 @@ static void show_away_session(struct status *s, const char *path)
         struct channel_state state = channel_state_settled(at);
         show_channel(s, at->record.channel, &state);
     }
-    show_session_end(s, &session, true);
+    show_session_end(s, &session, !problem || session.done);
     s->end = session.counts ? s->end : before;
 }
 
-/* Those that the journal knows as unfinished, and the listing does not name. Of a
- * service, they may be in a group of another user that cannot be listed. */
+/* Those that the listing does not name: unfinished ones, and this user's where it cannot
+ * look. Of a service, they may be in a group of another user that cannot be listed. */
 static void show_away(struct status *s)
 {
     for (size_t i = 0; i < s->source.sessions; i++) {
         const struct journal_read_session *known = &s->journal.session[i];
-        if (known->first != LOOKUP_NONE && !known->is_done &&
-            !is_listed(s, known->done.path)) {
-            show_away_session(s, known->done.path);
+        const char *path = known->done.path;
+        bool unseen = directory_is_closed_own(s->root, path,
+                                              journal_read_directory(&s->journal, path));
+        if (known->first != LOOKUP_NONE && (unseen || !known->is_done) &&
+            !is_listed(s, path)) {
+            show_away_session(s, path, unseen ? held_text(HELD_DIRECTORY) : NULL);
             write_out(&s->out);
         }
     }
@@ -288,8 +279,7 @@ static void show_note(void *arg, const struct progress_note *note)
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     bool own = note->waits && (note->owner == geteuid() || geteuid() == 0);
     /* Of each owner some are named before there are more. */
-    if (note->since_s || own ||
-        (note->path[0] && status_concerns_path(&s->concern, note->path))) {
+    if (note->since_s || own || status_concerns_note(&s->concern, note)) {
         s->end.all_sent = false;
         s->end.waiting = true;
     }

@@ -10,11 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/message.h"
 #include "base/plural.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
+#include "cli/transfer/verify_order.h"
 #include "cli/transfer/verify_report.h"
+#include "upload/journal/journal_read.h"
+#include "upload/owners/owners.h"
+#include "upload/source/directory_mark.h"
 #include "upload/source/session_root.h"
 #include "upload/upload_logs.h"
 #include "upload/upload_options.h"
@@ -90,12 +95,14 @@ static void verify_show(struct verifying *run, const struct selected *selected,
     if (run->arguments->json) {
         text_puts(&out, run->shown ? "," : "");
         verify_report_json(&out, &shown);
-    } else {
+    } else if (session) {
         verify_report_lines(&out, &shown);
     }
-    fwrite(out.data, 1, out.failed ? 0 : out.len, stdout);
+    if (out.len && !out.failed) {
+        fwrite(out.data, 1, out.len, stdout);
+    }
     run->shown++;
-    run->equal += verify_is_equal(session) && !out.failed;
+    run->equal += session && verify_is_equal(session) && !out.failed;
     text_fini(&out);
 }
 
@@ -110,8 +117,8 @@ static int verify_selected(struct verifying *run, const struct selected *selecte
         status = verify_session(v, selected, session);
     }
     if (status == GPUFL_ERR_IO) {
-        run->shown++; /* it may be gone by now */
         message_line("gpufl verify", "%s: %s", selected->path, v->why);
+        verify_show(run, selected, NULL); /* it may be gone by now */
         return EXIT_ALL_DONE;
     }
     if (status != GPUFL_OK) {
@@ -130,15 +137,38 @@ static size_t verify_count(const struct verifying *run, bool own)
     return count;
 }
 
-static int verify_each(struct verifying *run, bool own, struct verify_session *session)
+static int verify_own(struct verifying *run, struct verify_session *session)
 {
     int rc = EXIT_ALL_DONE;
     for (size_t i = 0; rc == EXIT_ALL_DONE && i < run->sessions.count; i++) {
         const struct selected *selected = &run->sessions.session[i];
-        if (selected->own_user == own) {
+        if (selected->own_user) {
             rc = verify_selected(run, selected, session);
         }
     }
+    return rc;
+}
+
+static int verify_others(struct verifying *run, struct verify_session *session)
+{
+    struct verify_order order;
+    struct owners owners = {0};
+    const struct selected *selected;
+    uint64_t before = run->verify.read_bytes;
+    int rc = EXIT_ALL_DONE;
+    owners_refresh(&owners, "/etc", NULL, 0);
+    bool opened = verify_order_open(&run->sessions, &owners, &order);
+    owners_close(&owners);
+    if (!opened) {
+        return verify_fail_backend(run, GPUFL_ERR_NOMEM);
+    }
+    while (rc == EXIT_ALL_DONE &&
+           (selected = verify_order_next(&order, run->verify.read_bytes - before))) {
+        before = run->verify.read_bytes;
+        rc = verify_selected(run, selected, session);
+        fflush(stdout); /* the next one may take long */
+    }
+    verify_order_close(&order);
     return rc;
 }
 
@@ -165,8 +195,8 @@ static int verify_all(struct verifying *run)
     struct verify_session *session = malloc(sizeof *session);
     int rc = session ? EXIT_ALL_DONE : verify_fail_backend(run, GPUFL_ERR_NOMEM);
     fputs(run->arguments->json ? "{\"sessions\":[" : "", stdout);
-    rc = rc == EXIT_ALL_DONE ? verify_each(run, true, session) : rc;
-    rc = rc == EXIT_ALL_DONE && run->all ? verify_each(run, false, session) : rc;
+    rc = rc == EXIT_ALL_DONE ? verify_own(run, session) : rc;
+    rc = rc == EXIT_ALL_DONE && run->all ? verify_others(run, session) : rc;
     bool equal = rc == EXIT_ALL_DONE && run->equal == run->shown;
     if (run->arguments->json) {
         printf("],\"not_compared\":%zu,\"equal\":%s}\n",
@@ -205,6 +235,67 @@ static gpufl_status verify_find(struct verifying *run)
                : verify_list(run);
 }
 
+static bool verify_take_own(struct selection *sessions, const char *path)
+{
+    size_t i = 0;
+    while (i < sessions->count && strcmp(sessions->session[i].path, path) != 0) {
+        i++;
+    }
+    if (i == sessions->count) {
+        struct selected *more =
+            array_grown(sessions->session, sessions->count, &sessions->cap, sizeof *more);
+        if (!more) {
+            return false;
+        }
+        sessions->session = more;
+        more[sessions->count++] = (struct selected){0};
+        snprintf(more[i].path, sizeof more[i].path, "%s", path);
+    }
+    sessions->session[i].own_user = true;
+    for (size_t k = 0; k < sessions->count; k++) {
+        const char *slash = strrchr(sessions->session[k].path, '/');
+        sessions->session[k].id = slash ? slash + 1 : sessions->session[k].path;
+    }
+    return true;
+}
+
+/* Whoever owns the group of a session can close it, and then nothing but the journal
+ * tells whose it is. */
+static int verify_add_unseen(struct verifying *run, const struct journal_read *journal)
+{
+    for (size_t i = 0; i < journal->sessions; i++) {
+        const char *path = journal->session[i].done.path;
+        if (journal->session[i].first != LOOKUP_NONE &&
+            directory_is_closed_own(run->verify.root, path,
+                                    journal_read_directory(journal, path)) &&
+            !verify_take_own(&run->sessions, path)) {
+            return verify_fail_backend(run, GPUFL_ERR_NOMEM);
+        }
+    }
+    return EXIT_ALL_DONE;
+}
+
+/* Without a journal of this user, all that can be looked at is compared. */
+static int verify_read_journal(struct verifying *run)
+{
+    const char *directory = run->arguments->directory;
+    const char *state_dir = run->arguments->to.state_dir;
+    struct journal_read journal = {0};
+    char *path = realpath(directory, NULL);
+    gpufl_status status =
+        path ? journal_read_open(&sys_real, *state_dir ? state_dir : NULL,
+                                 run->verify.root, path, &journal)
+             : GPUFL_ERR_NOT_FOUND;
+    bool due = *state_dir && !run->arguments->resend; /* that makes one */
+    bool failed = due && status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND;
+    int rc = failed               ? verify_fail("--state-dir", journal.why)
+             : status == GPUFL_OK ? verify_add_unseen(run, &journal)
+                                  : EXIT_ALL_DONE;
+    journal_read_fini(&journal);
+    free(path);
+    return rc;
+}
+
 /* \return EXIT_ALL_DONE with run->sessions. */
 static int verify_select(struct verifying *run)
 {
@@ -227,7 +318,7 @@ static int verify_select(struct verifying *run)
                  id, a->directory);
         return verify_fail("--session-id", why);
     }
-    return EXIT_ALL_DONE;
+    return *id ? EXIT_ALL_DONE : verify_read_journal(run);
 }
 
 /* Where there is nothing to ask for, what cannot work is said, too. */

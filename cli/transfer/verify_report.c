@@ -125,13 +125,16 @@ static void report_stream(struct text *out, const struct verify_stream *s)
 
 void verify_report_json(struct text *out, const struct verify_shown *shown)
 {
-    const struct verify_session *session = shown->session;
+    static const struct verify_session unreadable = {.state = VERIFY_OPEN};
+    const struct verify_session *session = shown->session ? shown->session : &unreadable;
+    bool equal = shown->session && verify_is_equal(session);
     text_puts(out, "{\"session_id\":");
     text_json_string(out, shown->id);
     text_puts(out, ",\"path\":");
     text_json_string(out, shown->path);
+    text_puts(out, shown->session ? "" : ",\"unreadable\":true");
     text_printf(out, ",\"equal\":%s,\"complete\":%s,\"unread_files\":%u,\"channels\":[",
-                verify_is_equal(session) ? "true" : "false",
+                equal ? "true" : "false",
                 session->state == VERIFY_COMPLETE ? "true" : "false", session->unread);
     for (unsigned i = 0; i < session->count; i++) {
         text_puts(out, i ? "," : "");

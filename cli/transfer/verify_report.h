@@ -10,10 +10,11 @@
 struct verify_shown {
     const char *id;
     const char *path;
-    const struct verify_session *session;
+    const struct verify_session *session; /**< NULL = its directory cannot be read */
 };
 
-/** A line for the session, and one for each channel that is not equal. */
+/** A line for the session, which can be read, and one for each channel that is not equal.
+ */
 void verify_report_lines(struct text *out, const struct verify_shown *shown);
 
 /** The session as a JSON object. */

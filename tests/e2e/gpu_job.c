@@ -24,11 +24,14 @@ static struct {
     __typeof__(fake_init) *init;
     __typeof__(fake_launch) *launch;
     __typeof__(fake_launch_that_never_ends) *launch_endless;
+    __typeof__(fake_launch_captured) *launch_captured;
+    __typeof__(fake_launch_as) *launch_as;
     __typeof__(fake_use) *use;
     __typeof__(fake_others) *others;
     __typeof__(fake_waits) *waits;
     __typeof__(fake_ends) *ends;
     __typeof__(fake_context) *context;
+    __typeof__(fake_hold_fetches) *hold_fetches;
     __typeof__(fake_ask) *ask;
     __typeof__(fake_completed) *completed;
     int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
@@ -56,11 +59,14 @@ static void open_gpu(void)
     find("fake_init", &gpu.init);
     find("fake_launch", &gpu.launch);
     find("fake_launch_that_never_ends", &gpu.launch_endless);
+    find("fake_launch_captured", &gpu.launch_captured);
+    find("fake_launch_as", &gpu.launch_as);
     find("fake_use", &gpu.use);
     find("fake_others", &gpu.others);
     find("fake_waits", &gpu.waits);
     find("fake_ends", &gpu.ends);
     find("fake_context", &gpu.context);
+    find("fake_hold_fetches", &gpu.hold_fetches);
     find("fake_ask", &gpu.ask);
     find("fake_completed", &gpu.completed);
     find("cuptiActivityRegisterCallbacks", &gpu.listen);
@@ -189,14 +195,14 @@ static void asked(void)
     fprintf(stderr, "asked %u %u\n", told.lent, told.distinct);
 }
 
-/* Whether the fake was called so. */
-static bool noted(const char *call)
+/* How often the fake was called so. */
+static unsigned noted(const char *call)
 {
     char line[64];
-    bool found = false;
+    unsigned found = 0;
     FILE *calls = fopen(getenv("FAKE_CUPTI_CALLS"), "r");
-    while (calls && !found && fgets(line, sizeof line, calls)) {
-        found = strncmp(line, call, strlen(call)) == 0;
+    while (calls && fgets(line, sizeof line, calls)) {
+        found += strncmp(line, call, strlen(call)) == 0;
     }
     if (calls) {
         fclose(calls);
@@ -224,6 +230,19 @@ static void sampled_in_a_scope(void)
     {
         launch("_Z5firstPf", 5);
         nanosleep(&rest, NULL);
+    }
+}
+
+/* CUPTI's clock is another one, or fails, from the first flush on; the variable is there
+ * before, so that no other thread that reads it is disturbed. */
+static void clock_changes(char *setting)
+{
+    for (int i = 0; i < 4; i++) {
+        launch("_Z5firstPf", 5);
+        gpufl_flush();
+        if (i == 0) {
+            putenv(setting);
+        }
     }
 }
 
@@ -358,6 +377,26 @@ static void sampled(const char *logs, const char *at_first)
     launch("_Z3hotPf", 1);
 }
 
+/* A context that comes, and perhaps goes, while a fetch of another takes long. */
+static void made_during_a_fetch(const char *logs, bool goes, bool again)
+{
+    const struct timespec round = {.tv_nsec = 10000000};
+    gpu.context(0, logs);
+    launch("_Z3hotPf", 4);
+    gpu.hold_fetches(1);
+    if (again) {
+        gpu.context(0, NULL);
+    }
+    gpu.context(again ? 0 : 1, logs);
+    if (goes) {
+        gpu.context(1, NULL);
+    }
+    gpu.hold_fetches(0);
+    for (int i = 0; i < 2000 && !goes && noted("sample 1") < 2; i++) {
+        nanosleep(&round, NULL);
+    }
+}
+
 /* One of many contexts, 5,000 others, some of which have a line table, the kernel's. */
 static void modules(const char *logs, int with_lines)
 {
@@ -391,7 +430,8 @@ static void holds_the_gpu(const char *logs, bool child_stays)
     }
 }
 
-/* Knows nothing of us: `injected [exit|_exit|kill|wait|children]`. */
+/* Knows nothing of us: `injected [exit|_exit|kill|wait|children|library]`, the last with
+ * JOB_LIBRARY, which makes the first call of CUDA as it is loaded. */
 static int injected(const char *part, const char *how)
 {
     (void)part;
@@ -404,6 +444,9 @@ static int injected(const char *part, const char *how)
         while (wait(NULL) > 0) {
         }
         return 7;
+    }
+    if (strcmp(how, "library") == 0 && !dlopen(getenv("JOB_LIBRARY"), RTLD_NOW)) {
+        return 5;
     }
     gpu.init();
     launch("_Z5firstPf", 20);
@@ -421,6 +464,22 @@ static int injected(const char *part, const char *how)
     return 7;
 }
 
+/* One kernel, then again with one more of each number. */
+static void various(void)
+{
+    struct fake_kernel kernel = {"_Z5firstPf", 40, 1024, 2048, 32768, 16, 65536, 1, 2};
+    unsigned *const number[] = {&kernel.registers,       &kernel.static_shared,
+                                &kernel.dynamic_shared,  &kernel.shared_executed,
+                                &kernel.local_thread,    &kernel.local_total,
+                                &kernel.cache_requested, &kernel.cache_executed};
+    gpu.launch_as(&kernel);
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        ++*number[i];
+        gpu.launch_as(&kernel);
+        --*number[i];
+    }
+}
+
 /* The same on two GPUs, the copies on the second one first. */
 static void devices(void)
 {
@@ -430,6 +489,18 @@ static void devices(void)
     gpu.use(0);
     launch("_Z5firstPf", 3);
     gpu.others(1 << 10);
+}
+
+/* By the hostile host, where $HOSTILE_HANG names a file: while it is there. */
+static void disk_hangs(bool from_now_on)
+{
+    const char *file = getenv("HOSTILE_HANG");
+    FILE *made = file && from_now_on ? fopen(file, "w") : NULL;
+    if (made) {
+        fclose(made);
+    } else if (file) {
+        unlink(file);
+    }
 }
 
 int main(int argc, char **argv)
@@ -445,6 +516,8 @@ int main(int argc, char **argv)
     begin(argv[1]);
     if (strcmp(part, "counted") == 0) {
         counted();
+    } else if (strcmp(part, "various") == 0) {
+        various();
     } else if (strcmp(part, "called") == 0) {
         called();
     } else if (strcmp(part, "called by a library") == 0) {
@@ -457,17 +530,26 @@ int main(int argc, char **argv)
         gpu.ends();
     } else if (strcmp(part, "idle") == 0) {
         idle();
+    } else if (strchr(part, '=')) {
+        clock_changes(argv[2]);
     } else if (strcmp(part, "metered") == 0) {
         sampled_in_a_scope();
     } else if (strcmp(part, "threads") == 0) {
         threads();
     } else if (strcmp(part, "flood") == 0) {
+        disk_hangs(true);
         launch("_Z5firstPf", FLOOD_LAUNCHES);
+        disk_hangs(false);
         gpufl_flush();
         fprintf(stderr, "completed %u\n", gpu.completed());
     } else if (strcmp(part, "endless") == 0) {
         launch("_Z5firstPf", 2);
         gpu.launch_endless("_Z5firstPf");
+    } else if (strcmp(part, "captured") == 0) {
+        launch("_Z5firstPf", 3);
+        gpu.launch_captured();
+        gpu.launch_captured();
+        launch("_Z5firstPf", 1);
     } else if (strcmp(part, "forked") == 0) {
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
@@ -480,6 +562,9 @@ int main(int argc, char **argv)
         modules(argv[1], 4096);
     } else if (strcmp(part, "devices") == 0) {
         devices();
+    } else if (strncmp(part, "made during a fetch", 19) == 0) {
+        made_during_a_fetch(argv[1], strstr(part, "gone") != NULL,
+                            strstr(part, "anew") != NULL);
     } else if (strcmp(part, "two GPUs") == 0) {
         gpu.context(0, argv[1]);
         gpu.context(1, argv[1]);

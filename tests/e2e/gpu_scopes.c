@@ -19,6 +19,8 @@
 
 static struct {
     __typeof__(fake_launch) *launch;
+    __typeof__(fake_launch_late) *launch_late;
+    __typeof__(fake_end_late) *end_late;
     __typeof__(fake_waits) *waits;
 } gpu;
 
@@ -39,6 +41,8 @@ static void open_gpu(void)
         exit(4);
     }
     find("fake_launch", &gpu.launch);
+    find("fake_launch_late", &gpu.launch_late);
+    find("fake_end_late", &gpu.end_late);
     find("fake_waits", &gpu.waits);
 }
 
@@ -492,6 +496,72 @@ static void many_stacks(void)
     }
 }
 
+/* Each scope in the one before: a path of 1,023 bytes, and one of 1,024. */
+static void long_paths(void)
+{
+    char name[2][513];
+    for (int i = 0; i < 2; i++) {
+        memset(name[i], 'a' + i, 512);
+        name[i][511 + i] = '\0';
+    }
+    for (int i = 0; i < 2; i++) {
+        GFL_SCOPE(name[0])
+        {
+            GFL_SCOPE(name[i])
+            {
+                gpu.launch("_Z5firstPf", 4);
+            }
+        }
+    }
+}
+
+/* More text than the table of paths takes, of few names. */
+static void many_paths(void)
+{
+    char name[200];
+    memset(name, 'x', sizeof name);
+    for (int outer = 0; outer < 100; outer++) {
+        snprintf(name + 192, 8, "%d", outer);
+        struct gpufl_scope scope = gpufl_scope_begin(name);
+        for (int inner = 0; inner < 220; inner++) {
+            snprintf(name + 192, 8, "%d", inner);
+            gpufl_scope_end(gpufl_scope_begin(name));
+        }
+        gpufl_scope_end(scope);
+        gpufl_flush();
+    }
+}
+
+/* A kernel that runs on while so many others are launched: one more than are remembered,
+ * or as many. */
+static void runs_on(int others)
+{
+    GFL_SCOPE("long")
+    {
+        gpu.launch_late("_Z4longPf");
+    }
+    GFL_SCOPE("others")
+    {
+        for (int i = 1; i <= others; i++) {
+            gpu.launch("_Z5firstPf", 4);
+            if (i % 4096 == 0) {
+                gpufl_flush();
+            }
+        }
+    }
+    gpu.end_late();
+}
+
+static void runs_on_long(void)
+{
+    runs_on((1 << 18) - 1);
+}
+
+static void runs_on_too_long(void)
+{
+    runs_on(1 << 18);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -506,6 +576,10 @@ int main(int argc, char **argv)
         {"churn", churn},
         {"many names", many_names},
         {"many stacks", many_stacks},
+        {"long paths", long_paths},
+        {"many paths", many_paths},
+        {"runs on", runs_on_long},
+        {"runs on too long", runs_on_too_long},
         {"without memory", without_memory},
         {"recurring", recurring},
         {"full disk", full_disk},

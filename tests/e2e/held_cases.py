@@ -258,12 +258,12 @@ def copied(scene):
     write(writer)
     for channel in ("scope", "system"):
         writer.line(channel, "shutdown")
-    copy = scene.kept / "copy"
+    copy = scene.kept / "copy"  # which is there before the directory goes: its files have other inodes
     shutil.copytree(writer.dir, copy)
     lost = write(writer)
     writer.die()
     shutil.rmtree(writer.dir)
-    shutil.copytree(copy, writer.dir)
+    copy.rename(writer.dir)
     end_job_of(writer.dir)
     return writer, lost
 

@@ -155,13 +155,13 @@ def free_port():
 class Backend:
     """gpufl-backend on a free port that it keeps over restarts."""
 
-    def __init__(self, place, *args, port=0):
-        self.place, self.args, self.port = place, args, port or free_port()
+    def __init__(self, place, *args, port=0, env=None):
+        self.place, self.args, self.port, self.env = place, args, port or free_port(), env
         self.start()
 
     def start(self):
         self.process = self.place.start("gpufl-backend", "--listen", f"127.0.0.1:{self.port}",
-                                        "--db", self.place.path / "backend.db", *self.args)
+                                        "--db", self.place.path / "backend.db", *self.args, env=self.env)
         line = until(lambda: "http://" in self.process.log.read_text() and
                      self.process.log.read_text(), "the backend starts")
         self.url = line.split("http://")[1].split("/")[0]

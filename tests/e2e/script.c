@@ -3,7 +3,12 @@
  *
  *  - field=value: an option of the next init: log_path, rate, continuous, backend (0 to
  *    3), kernel_rate, flags (all six capture flags) and the names of texts
- *  - init, shutdown: the calls; init prints its status and the session's id
+ *  - init, flush, shutdown: the calls; init prints its status and the session's id
+ *  - again: init, until it returns GPUFL_OK
+ *  - touch:PATH, unlink:PATH: a file comes, and goes
+ *  - elsewhere:WORD: on a thread that nobody waits for
+ *  - alarm:MS: after so long, a handler calls gpufl_shutdown
+ *  - stats: gpufl_get_stats; prints its status
  *  - scope:NAME:MS: a scope of MS ms; thread:NAME:MS: one on a thread of its own
  *  - start:NAME, stop:NAME: gpufl_system_start, gpufl_system_stop
  *  - sleep:MS
@@ -18,9 +23,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,17 +148,76 @@ static void upload(void)
            (unsigned long long)result.events_uploaded);
 }
 
-static void call(char *word)
+static gpufl_status begin(void)
 {
     char id[40] = "";
+    gpufl_status status = gpufl_init(&options);
+    last_errno = errno;
+    gpufl_session_id(id);
+    printf("%d %s\n", (int)status, id);
+    return status;
+}
+
+static void call(char *word);
+
+static void *call_elsewhere(void *word)
+{
+    call(word);
+    return NULL;
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    gpufl_shutdown();
+}
+
+static bool is_disorder_word(char *word)
+{
+    pthread_t thread;
+    if (strncmp(word, "elsewhere:", 10) == 0) {
+        pthread_create(&thread, NULL, call_elsewhere, word + 10);
+        pthread_detach(thread);
+    } else if (strncmp(word, "alarm:", 6) == 0) {
+        struct itimerval in = {.it_value.tv_usec = atol(word + 6) * 1000};
+        signal(SIGALRM, on_alarm);
+        setitimer(ITIMER_REAL, &in, NULL);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool is_file_word(const char *word)
+{
+    if (strncmp(word, "touch:", 6) == 0) {
+        if (mknod(word + 6, S_IFREG | 0644, 0) < 0) { /* a close may hang from then on */
+            exit(2);
+        }
+    } else if (strncmp(word, "unlink:", 7) == 0) {
+        unlink(word + 7);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void call(char *word)
+{
     pthread_t thread;
     if (strcmp(word, "init") == 0) {
-        int status = (int)gpufl_init(&options);
-        last_errno = errno;
-        gpufl_session_id(id);
-        printf("%d %s\n", status, id);
+        begin();
+    } else if (strcmp(word, "again") == 0) {
+        while (begin() != GPUFL_OK) {
+            nap_ms(10);
+        }
+    } else if (strcmp(word, "flush") == 0) {
+        gpufl_flush();
     } else if (strcmp(word, "shutdown") == 0) {
         gpufl_shutdown();
+    } else if (strcmp(word, "stats") == 0) {
+        struct gpufl_stats stats = GPUFL_STATS_INIT;
+        printf("%d\n", (int)gpufl_get_stats(&stats));
     } else if (strcmp(word, "upload") == 0) {
         upload();
     } else if (strncmp(word, "report:", 7) == 0) {
@@ -181,7 +249,7 @@ static void call(char *word)
         gpufl_system_start(word + 6);
     } else if (strncmp(word, "stop:", 5) == 0) {
         gpufl_system_stop(word + 5);
-    } else {
+    } else if (!is_file_word(word) && !is_disorder_word(word)) {
         fprintf(stderr, "script: what is %s?\n", word);
         exit(2);
     }

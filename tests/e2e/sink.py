@@ -116,6 +116,19 @@ class Sink:
         with self.lock:
             return [r for r in self.requests if r.is_batch]
 
+    def completes(self):
+        """How often it was told that a session is complete."""
+        with self.lock:
+            return sum(r.path.endswith("session-complete") for r in self.requests)
+
+    def missing(self, writer):
+        """The lines of a writer that are not stored; none is stored twice."""
+        with self.lock:
+            stored = [line.rstrip(b"\n") for line in self.lines]
+        if len(stored) != len(set(stored)):
+            raise AssertionError("something is stored twice")
+        return {line for data in writer.written.values() for line in bytes(data).splitlines()} - set(stored)
+
     def store(self, request):
         raw = request.raw()
         identity = (request.session, request.window_id) if request.window_id else object()

@@ -67,6 +67,13 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
             (["--log-types=devices"], "--log-types", "devices", "device,scope,system,sass"),
             ([], "GPUFL_LOG_TYPES", "device,cpu", "no channel is called 'cpu'", {"GPUFL_LOG_TYPES": "device,cpu"}),
             (["--log-types=,"], "--log-types", "','", "names no channel"),
+            (["--log-types=device,device"], "--log-types", "'device,device'", "'device' is given twice"),
+            ([], "GPUFL_LOG_TYPES", "'sass, scope sass'", "'sass' is given twice", {"GPUFL_LOG_TYPES": "sass, scope sass"}),
+            ([f"--config={f}/types-twice.json"], "source.logTypes", "'scope,scope'", "'scope' is given twice"),
+            ([f"--config={f}/types-comma.json"], f"{f}/types-comma.json:1:12: source.logTypes", "", "elements contains a comma"),
+            ([f"--config={f}/folder-comma.json"], f"{f}/folder-comma.json:1:12: source.folder", "", "elements contains a comma", {}, ["--folder"]),
+            ([f"--config={f}/folder-empty.json"], f"{f}/folder-empty.json:1:12: source.folder", "", "elements is empty", {}, ["--folder"]),
+            ([f"--config={f}/source-comma.json"], f"{f}/source-comma.json:1:14: sources.folder", "", "several directories", {}, ["--folder"]),
             (["--log-types=device,,scope"], "--log-types", "'device,,scope'", "one of its elements is empty"),
             (["--log-types=device, "], "--log-types", "'device, '", "one of its elements is empty"),
             ([f"--folder={place.logs}", f"--folder={place.logs}/group"], "--folder", f"'{place.logs}/group'", "leave one of the two out"),
@@ -156,6 +163,19 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
             (["--proxy=ftp://h:1"], "--proxy", "ftp://h:1", "unknown scheme"),
             (["--proxy=http://h:0"], "--proxy", "http://h:0", "1 to 65535"),
             (["--api-path=/a?b"], "--api-path", "/a?b", "contains"),
+            (["--api-path=/a/../b"], "--api-path", "'/a/../b'", "has a part '.' or '..'"),
+            (["--api-path=/a/%2E%2e"], "--api-path", "'/a/%2E%2e'", "has a part '.' or '..'"),
+            (["--api-path=a//b"], "--api-path", "'a//b'", "has an empty part"),
+            (["--api-path=/a%"], "--api-path", "'/a%'", "without two hexadecimal digits"),
+            ([], "GPUFL_API_PATH", "'http://h/v1'", "has an empty part", {"GPUFL_API_PATH": "http://h/v1"}),
+            ([f"--config={f}/path-dots.json"], "publisher.apiPath", "'/.'", "has a part '.' or '..'"),
+            (["--host=http://h/a/../b"], "--host", "'http://h/a/../b'", "its path has a part '.' or '..'"),
+            (["--listen=::1:0"], "--listen", "'::1:0'", "an IPv6 address in brackets"),
+            (["--listen=[127.0.0.1]:0"], "--listen", "'[127.0.0.1]:0'", "an IPv6 address in brackets"),
+            ([], "GPUFL_AGENT_LISTEN", "':::9464'", "an IPv6 address in brackets", {"GPUFL_AGENT_LISTEN": ":::9464"}),
+            (["--orphan-timeout=-1"], "--orphan-timeout", "'-1'", "a duration"),
+            (["--orphan-timeout=1h5m"], "--orphan-timeout", "'1h5m'", "a duration"),
+            (["--orphan-timeout=4294967296"], "--orphan-timeout", "'4294967296'", "a number up to 4294967295"),
             (["--api-version=../v1"], "--api-version", "../v1", "a version such as v1"),
             (["--require-owner-uid=root"], "--require-owner-uid", "root", "numeric"),
             (["--require-owner-uid=9999999999"], "--require-owner-uid", "9999999999", "numeric"),
@@ -217,6 +237,7 @@ def settings_that_work_are_taken_by_check_and_start_alike(place):
         code, log = _start(place, args, env, world)
         equal((tried.returncode, code), (0, 0), f"{args} {env}: {tried.stderr}{log}")
         check(" agent.started " in log and "the settings work: " in tried.stdout, f"{args} {env}: {tried.stdout}{log}")
+        equal(" option.doubtful " in log, ": less than a minute" in tried.stderr, f"{args} {env}: {log}{tried.stderr}")
         equal(" publish.off " in log, "gpufl-agent: RUNTIME_DIRECTORY: " in tried.stderr, f"{args} {env}: {log}{tried.stderr}")
         check(said.format(w=world) in tried.stdout + tried.stderr, f"{args} {env}: {tried.stdout}{tried.stderr}")
 
@@ -242,6 +263,10 @@ def settings_that_work_are_taken_by_check_and_start_alike(place):
             (["--listen=127.0.0.1:0"],),
             (["--cursor-file={w}/none"],),
             (["--timeout=0"],),
+            (["--orphan-timeout=5"], "gpufl-agent: --orphan-timeout: less than a minute: jobs that run may be taken for ended"),
+            ([], "gpufl-agent: GPUFL_AGENT_ORPHAN_TIMEOUT: less than a minute", {"GPUFL_AGENT_ORPHAN_TIMEOUT": "59s"}),
+            (["--orphan-timeout=60"],),
+            (["--orphan-timeout=0"],),
             (["--type=http"],),
             ([], "", {"RUNTIME_DIRECTORY": "{w}/run"}),
             ([], "", {"RUNTIME_DIRECTORY": ""}),

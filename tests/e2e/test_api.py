@@ -24,7 +24,7 @@ def _compile(place, compiler, std, *sources, link=True):
     out = place.path / f"{compiler}-{std}"
     flags = [*lib.SANITIZER] if compiler == "g++" else []
     libs = [f"-L{lib.BUILD}", "-lgpufl", "-lgpufl-upload", f"-Wl,-rpath,{lib.BUILD}", "-o", out]
-    done = subprocess.run([compiler, f"-std={std}", "-Wall", "-Wextra", "-pedantic", "-Werror",
+    done = subprocess.run([compiler, f"-std={std}", "-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror",
                            *flags, f"-I{lib.ROOT}/include", *(API / s for s in sources),
                            *(libs if link else ["-fsyntax-only"])],
                           capture_output=True, text=True, check=False)
@@ -143,12 +143,48 @@ def a_scope_is_one_statement_wherever_it_stands(place):
     """S2-49: it leaves an else to the if in front of it, and nothing warns."""
     if lib.SANITIZER:
         lib.skip("not every compiler links what was built by gcc's sanitizer")
-    both = {"then": 1, "in else": 1, "alone": 1, "around": 2, "outer": 2, "inner": 2, "while": 2}
+    both = {"then": 1, "in else": 1, "alone": 1, "around": 2, "outer": 2, "inner": 2, "while": 2, "empty": 3, "two": 3, "of a line": 3}
     _positions(place, "positions.cpp", ("g++", "clang++"), ("c++11", "c++14", "c++17", "c++20", "c++23", "c++2b"),
-               "then first alone 1 else second 3 yes nested no nested 0 2",
+               "then first alone 1 else second 3 yes nested two no nested two 0 2",
                {**both, "chain": 2, "for": 4, "do": 1, "case": 1})
     _positions(place, "positions.c", ("gcc", "clang"), ("c99", "c11", "c17", "c2x"),
-               "then first alone else second yes nested no nested 0", {**both, "for": 3})
+               "then first alone else second yes nested two no nested two 0", {**both, "for": 3})
+
+
+STATEMENTS = """
+int f(int x);
+int f(int x)
+{
+    GFL_SCOPE("alone");
+    GFL_SCOPE("empty") {}
+    if (x)
+        GFL_SCOPE("then");
+    else
+        GFL_SCOPE("else") { x++; }
+    GFL_SCOPE("before a block");
+    {
+        x++;
+    }
+    GFL_SCOPE("around") GFL_SCOPE("within") x++;
+    gpufl_system_start(gpufl_status_text(GPUFL_OK));
+    return x;
+}
+"""
+
+
+def the_headers_warn_of_nothing(place):
+    """Also with what few programs switch on, in code that stands in theirs."""
+    always = ["-Wall", "-Wextra", "-Wshadow", "-Wempty-body", "-pedantic", "-Werror", f"-I{lib.ROOT}/include", "-fsyntax-only"]
+    in_cpp = sorted(str(p.relative_to(lib.ROOT / "include")) for p in (lib.ROOT / "include").rglob("*.hpp"))
+    for name, headers, cases in (
+            ("t.c", ["gpufl/gpufl.h", "gpufl/upload.h"], [(c, s, []) for c in ("gcc", "clang") for s in ("c99", "c11", "c17", "c2x")]),
+            ("t.cpp", in_cpp, [(c, s, ["-Wold-style-cast", *(["-Wuseless-cast"] if c == "g++" else [])])
+                               for c in ("g++", "clang++") for s in ("c++11", "c++17", "c++20")])):
+        source = place.path / name
+        source.write_text("".join(f"#include <{h}>\n" for h in headers) + STATEMENTS)
+        for compiler, std, more in (c for c in cases if _knows(*c[:2])):
+            done = subprocess.run([compiler, f"-std={std}", *always, *more, source], capture_output=True, text=True, check=False)
+            equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std}")
 
 
 def programs_of_the_existing_client_compile_and_run(place):
@@ -302,7 +338,7 @@ def messages_go_to_the_function_that_the_program_sets(place):
         equal(done.returncode, 0, done.stderr)
         return done.stdout.splitlines(), done.stderr.splitlines()
 
-    ignored = r"GPUFL_SYSTEM_SAMPLE_RATE_MS=fa\nst ignored: expected a whole number"
+    ignored = r"GPUFL_SYSTEM_SAMPLE_RATE_MS=fa\nst ignored: expected a whole number from 0 to 86400000"
     printed, said = run()
     equal([line.split(" in ")[0].rsplit(" ", 1)[0] for line in printed if "session" in line],
           ["2 session", "0 not recording: cannot create a"], "information, and an error")
@@ -310,6 +346,23 @@ def messages_go_to_the_function_that_the_program_sets(place):
     equal((said[0], len(said)), (f"[GPUFL] {ignored}", 2), "with no function: to stderr")
     printed, said = run("more")
     equal(printed[-2:], ["itself 1", "late 0"], "what is replaced is not called any more")
+
+
+def a_function_that_takes_messages_and_does_not_return_holds_up_nobody_for_long(place):
+    """It waits for a lock of the thread that exits, ends the session, or replaces it: as a function of Python does for
+    the interpreter's."""
+    if lib.SANITIZER:
+        lib.skip("the program is built by gcc, for the libraries of the release")
+    built, program = _compile(place, "gcc", "gnu11", "stuck_log.c")
+    equal((built.returncode, built.stderr), (0, ""), "it compiles")
+    for how in ("exit", "shutdown", "replace"):
+        done = subprocess.run([program, place.logs, how], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                              env=lib.environment({"GPUFL_LOG_MAX_SPOOL_BYTES": "1", "GPUFL_SHUTDOWN_TIMEOUT_MS": "100"}))
+        equal((done.returncode, done.stdout), (7, "called\n"), f"{how}: {done.stderr}")
+        hung = "[GPUFL] the function of gpufl_set_log_callback has not returned for 1100 ms: "
+        given_up = "it stays set" if how == "replace" else "until it does, messages are written here"
+        equal(done.stderr.count(hung + given_up), 1, f"{how}: {done.stderr}")
+        equal(done.stderr.count("] session "), 1, f"{how}: that the session has no end: {done.stderr}")
 
 
 def the_old_name_of_an_option_does_not_compile(place):
@@ -375,23 +428,63 @@ def what_code_does_not_set_comes_from_the_environment(place):
     check("GPUFL_SYSTEM_SAMPLE_RATE_MS=fast ignored: expected a whole number" in done.stderr, done.stderr)
 
 
-def a_program_that_records_itself_keeps_its_session_under_injection(place):
-    fake = lib.BUILD / "tests/fake"
+def _injected(place, how, stderr=subprocess.PIPE):
+    """What became of injected.c, and where sessions of gpufl trace would be."""
+    fake, other = lib.BUILD / "tests/fake", place.path / "other"
     if lib.SANITIZER or lib.EMULATOR or not (fake / "libcupti.so.13").exists():
         lib.skip("the program is built by gcc, for the libraries of the release, and needs the fake libcupti")
     built, program = _compile(place, "gcc", "gnu11", "injected.c")
     equal(built.returncode, 0, built.stderr)
-    other = place.path / "other"
-    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False,
-                          env=lib.environment({"LD_LIBRARY_PATH": f"{fake}:{lib.BUILD}",
-                                               "CUDA_INJECTION64_PATH": str(lib.BUILD / "libgpufl-inject.so"),
-                                               "GPUFL_TRACE_LOG_PATH": str(other)}))
-    equal(done.returncode, 0, done.stderr)
-    before, behind = done.stdout.split()
-    equal(behind, before, "the session")
-    equal(collector.paired(place.logs / before), {"job": 1}, "its scope")
-    check(not other.exists(), "there is no other session")
-    equal(done.stderr.count(f"the program records itself, in session {before}"), 1, done.stderr)
+    env = {"LD_LIBRARY_PATH": f"{fake}:{lib.BUILD}", "FAKE_CUPTI_INIT": how, "GPUFL_PROFILING_ENGINE": "Trace",
+           "CUDA_INJECTION64_PATH": str(lib.BUILD / "libgpufl-inject.so"), "GPUFL_LOG_DIR": str(other),
+           "GPUFL_APP_NAME": "traced"}
+    done = subprocess.run([program, place.logs, how], stdout=subprocess.PIPE, stderr=stderr, text=True, check=False, timeout=60,
+                          env=lib.environment(env))
+    equal(done.returncode, 0, f"{how}: {done.stderr}")
+    return done, other
+
+
+def what_is_said_under_injection_does_not_end_a_job_whose_stderr_nobody_reads(place):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        _injected(place, "behind", write)
+    finally:
+        os.close(write)
+
+
+def a_program_that_records_itself_keeps_its_session_under_injection(place):
+    """Also if its gpufl_init is at work as CUDA starts: because CUPTI, which it calls, starts it, or waits while another
+    thread of the program does. The library that is injected there does not wait for gpufl_init in turn."""
+    for how in ("behind", "within", "beside"):
+        done, other = _injected(place, how)
+        before, behind = done.stdout.split()
+        equal(behind, before, f"{how}: the session")
+        equal(collector.paired(place.logs / before), {"job": 1}, f"{how}: its scope")
+        equal(len(list(collector.rows(place.logs / before, "device", "kernel_event_batch"))), 1, f"{how}: its kernel")
+        check(not other.exists(), f"{how}: there is no other session")
+        session = f", in session {before}" if how == "behind" else ""
+        equal(done.stderr, f"[GPUFL] the program records itself{session}: no other session is begun for gpufl trace\n", how)
+
+
+def a_program_that_asks_for_a_session_does_not_record_itself(place):
+    """A call that has the lock for a moment is not taken for a session. Ten times: it is a matter of chance."""
+    for _ in range(10):
+        done, _ = _injected(place, "asks")
+        check(done.stdout.strip() and not done.stderr, f"a session: {done.stdout} {done.stderr}")
+
+
+def a_program_that_records_itself_once_cuda_runs_ends_the_session_of_trace(place):
+    """Which has what was before, and is whole."""
+    done, other = _injected(place, "before")
+    own, = {*done.stdout.split()}
+    traced, = (d for d in other.iterdir() if not d.name.startswith("."))
+    for session, whose in ((traced, "of trace"), (place.logs / own, "its own")):
+        records = collector.records(session, "device")
+        equal((records[0]["app"], records[-1]["type"]), ("traced", "shutdown"), f"{whose}: its name, and its end")
+        equal(len(list(collector.rows(session, "device", "kernel_event_batch"))), 1, f"{whose}: its kernel")
+    equal(done.stderr, f"[GPUFL] the program begins a session of its own: session {traced.name} of gpufl trace ends here\n",
+          "and it is said")
 
 
 def remote_upload_says_one_line_and_uploads_nothing(place):
@@ -441,8 +534,26 @@ def a_broken_configuration_file_is_reported_with_line_and_column(place):
     check("/nonexistent.json" in done.stderr, done.stderr)
     os.mkfifo(place.path / "pipe")
     done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": str(place.path / "pipe")}, "control-flow")
-    equal(done.stderr, f"[GPUFL] configuration file {place.path}/pipe ignored: a pipe, not a regular file "
+    equal(done.stderr, f"[GPUFL] GPUFL_CONFIG_FILE: '{place.path}/pipe' ignored: a pipe, not a regular file "
                        "(give a regular file, or a link to one)\n", "nobody writes into it")
+
+
+def a_directory_that_cannot_be_written_names_what_has_set_it(place):
+    for words, env, name in ((("log_path=/proc/none",), {}, "log_path"), (("log_path=/proc/none",), {"GPUFL_LOG_DIR": "/tmp"}, "log_path"),
+                             ((), {"GPUFL_LOG_DIR": "/proc/none"}, "GPUFL_LOG_DIR")):
+        done = place.run("tests/e2e/script", *words, "init", env=env)
+        equal(done.stderr, "[GPUFL] not recording: cannot create a session in /proc/none: No such file or directory "
+                           f"(set {name} to a writable directory)\n", f"{words} {env}")
+
+
+def no_wait_ends_as_the_clock_of_the_day_is_set(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    (place.path / "set").write_text("-100000")
+    for env in ({}, {"LD_PRELOAD": str(lib.BUILD / "tests/fake/fast_clock.so"), "FAKE_CLOCK_SET": str(place.path / "set")}):
+        done = place.run("tests/e2e/script", f"log_path={place.logs}", *("init", "scope:a:1", "fork", "shutdown") * 10, env=env)
+        equal((done.returncode, done.stderr), (0, ""), f"{env}")
+    equal(len(list(place.logs.glob("[!.]*"))), 20, "sessions")
 
 
 def debug_output_is_on_stderr_and_a_clean_run_is_silent(place):

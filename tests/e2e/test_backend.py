@@ -9,6 +9,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 import zlib
 
@@ -341,6 +342,69 @@ def old_sessions_go_after_their_days(place):
         equal(db.execute("SELECT count(*) FROM body").fetchone(), (1,), "bodies")
         db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 8 * 86400000")
     lib.until(lambda: _listed(backend) == [], "who only looks sees none that is too old")
+
+
+def _set_clock(place, seconds):
+    """Whole in a moment, as the backend may read it now."""
+    (place.path / "set.new").write_text(str(seconds))
+    (place.path / "set.new").rename(place.path / "set")
+
+
+def _backend_with_a_clock(place, *args):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    _set_clock(place, 0)
+    return lib.Backend(place, "--api-key", lib.KEY, *args,
+                       env={"LD_PRELOAD": str(lib.BUILD / "tests/fake/fast_clock.so"), "FAKE_CLOCK_SET": str(place.path / "set")})
+
+
+YEAR = 365 * 86400
+
+
+def a_clock_that_is_set_between_two_starts_deletes_nothing(place):
+    """It begins in 1970, or is wrong by years; the host boots meanwhile, or does not."""
+    backend = _backend_with_a_clock(place, "--retain-days", "7")
+    early = 3600 - int(time.time())
+    db_path = place.path / "backend.db"
+    kept = []
+    for n, (by, boots) in enumerate([(early, False), (early, True), (-YEAR, False), (10 * YEAR, False)]):
+        session = f"{n:08d}-1111-4111-8111-111111111111"
+        kept.append(session)
+        backend.kill()
+        _set_clock(place, by)
+        backend.start()
+        equal(post(backend, line(1, session), session=session)[0], 200, "stored")
+        backend.kill()
+        if boots:
+            with contextlib.closing(sqlite3.connect(db_path)) as db, db:
+                db.execute("UPDATE clock SET boot = 'another'")
+        _set_clock(place, 0)
+        backend.start()
+        for _ in range(2):
+            equal(sorted(_listed(backend)), kept, f"by {by} s, boots: {boots}")
+        away = [abs(s["last_seen_ms"] / 1000 - time.time()) for s in json.loads(backend.get("/api/v1/sessions"))["sessions"]]
+        check(max(away) < 3600, f"heard of {away} s from now")
+    backend.kill()
+    with contextlib.closing(sqlite3.connect(db_path)) as db, db:
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 8 * 86400000 WHERE sid <= ?", (kept[1],))
+    backend.start()
+    equal(sorted(_listed(backend)), kept[2:], "what is too old goes")
+    check("info store.deleted sessions=2 note=" in backend.process.log.read_text(), "and is told")
+
+
+def what_comes_while_the_clock_shows_no_time_is_the_newest(place):
+    backend = _backend_with_a_clock(place, "--max-db-bytes", "3MiB")
+    sessions = [f"{n:08d}-1111-4111-8111-111111111111" for n in range(9)]
+    for n, session in enumerate(sessions):
+        if n == 3:
+            _set_clock(place, 3600 - int(time.time()))
+        for k in range(4):
+            equal(post(backend, _random_body(session, k), session=session)[0], 200, "stored")
+        if n != 2:  # an old one is not live because its time is ahead
+            equal(post(backend, b"", "/api/v1/events/session-complete", session=session)[0], 200, "complete")
+        kept = sorted(_listed(backend))
+        equal(kept, sessions[n + 1 - len(kept):n + 1], "the newest")
+    check(1 <= len(kept) <= 4, f"{len(kept)} sessions of 0.8 MB are kept")
 
 
 def wrong_use_is_told(place):

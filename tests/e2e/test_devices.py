@@ -112,22 +112,6 @@ def the_properties_are_the_devices(place):
     check(place, "")
 
 
-def no_kernel_is_left_out_for_the_deprecated_rate(place):
-    """S2-30."""
-    (session,), _, _ = trace._run(place, "counted", **trace._options(place, kernel_sample_rate_ms=1000))
-    equal(len(list(trace._kernels(session))), 28, "each kernel")
-
-
-def monitor_never_opens_cupti(place):
-    """S2-58: by any backend, with a GPU of NVIDIA there."""
-    for engine, opened in (("Monitor", False), ("Trace", True)):
-        done = place.run("tests/e2e/script", f"log_path={place.logs}", "backend=0", "init", "scope:a:1", "shutdown",
-                         env={"LD_LIBRARY_PATH": f"{trace.FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
-                              "LD_DEBUG": "files"})
-        equal((done.returncode, "libgpufl-cupti" in done.stderr, "libcupti" in done.stderr), (0, opened, opened),
-              f"{engine}: what the loader opened")
-
-
 if __name__ == "__main__":
     if not (lib.BUILD / "tests/fake/libcupti.so.13").exists():
         print("skip devices: CUDA's headers are not there")

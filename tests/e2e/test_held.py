@@ -26,19 +26,6 @@ from writers import Live, Shifting, Windows
 QUARANTINE_OF_ONE = 36864
 
 
-def _completes(sink):
-    with sink.lock:
-        return sum(r.path.endswith("session-complete") for r in sink.requests)
-
-
-def _missing(sink, writer):
-    """Lines that are not stored; none is stored twice."""
-    with sink.lock:
-        stored = [line.rstrip(b"\n") for line in sink.lines]
-    equal(len(stored), len(set(stored)), "nothing is stored twice")
-    return {line for data in writer.written.values() for line in bytes(data).splitlines()} - set(stored)
-
-
 def _lines(writer, count=5):
     before = len(bytes(writer.written["device"]).splitlines())
     for _ in range(count):
@@ -70,8 +57,8 @@ def _is_held(place, done, key):
 def _goes_on(place, sink, writer, lost=frozenset()):
     """… to its end, which is said, without `lost`."""
     done = _upload(place, sink)
-    equal(_missing(sink, writer), set(lost), f"what is missing: {done.stdout}")
-    equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+    equal(sink.missing(writer), set(lost), f"what is missing: {done.stdout}")
+    equal((done.returncode, sink.completes()), (0, 1), done.stdout)
     status = _status(place)
     equal(status.returncode, 0, status.stdout)
 
@@ -88,7 +75,7 @@ def _closed_then(place, writer, path, key, lost, resolve):
     _give(place)
     with Sink(declare=True) as sink:
         words = _is_held(place, _upload(place, sink), key)
-        equal(_completes(sink), 0, "not complete")
+        equal(sink.completes(), 0, "not complete")
         if resolve:
             _resolve(place, words)
         else:
@@ -130,12 +117,16 @@ def _moved_away(place, sink, words, path):
     """What cannot be read of a 1.1 session could be any of its files: it is given up where it is known to be the one,
     and in the way until it is moved."""
     done = place.run("gpufl", *words, **AS_USER)
-    if done.returncode == 0:
+    given_up = done.returncode == 0
+    if given_up:
         equal(_upload(place, sink).returncode, 1, "it is still in the way")
         done = place.run("gpufl", *words, **AS_USER)
     equal((done.returncode, "move it away" in done.stderr), (1, True), f"{done.stdout} {done.stderr}")
-    equal(_completes(sink), 0, "not complete")
+    equal(sink.completes(), 0, "not complete")
     path.rename(place.path / "kept")
+    if not given_up:
+        equal((_upload(place, sink).returncode, sink.completes()), (1, 0), "it is missing between two others")
+        _resolve(place, words)
 
 
 def a_rotated_file_that_cannot_be_read(place):
@@ -169,7 +160,7 @@ def a_rotated_file_that_cannot_be_read_any_more(place):
         _give(place)
         with Sink(declare=True) as sink:
             lib.upload(place, sink.url, **AS_USER)
-            equal(_missing(sink, writer), set(), "sent")
+            equal(sink.missing(writer), set(), "sent")
             lost = _lines(writer)
             writer.rotate("device")
             _lines(writer)
@@ -193,7 +184,7 @@ def a_rotated_file_that_is_gone(place):
     _give(place)
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms", **AS_USER)
-        until(lambda: not _missing(sink, writer), "sent")
+        until(lambda: not sink.missing(writer), "sent")
         agent.terminate()
         agent.wait(20 * lib.SLOW)
         lost = _lines(writer)
@@ -206,15 +197,19 @@ def a_rotated_file_that_is_gone(place):
         done = place.run("gpufl", "resolve", place.logs, writer.id, **AS_USER)
         equal(done.returncode, 1, done.stdout)
         check("--force" in done.stderr, done.stderr)
-        equal(_completes(sink), 0, "not complete")
+        equal(sink.completes(), 0, "not complete")
         stored = len(sink.lines)
         done = place.run("gpufl", *words, "--backend-url", sink.url, "--api-key", lib.KEY, **AS_USER)
-        equal((done.returncode, _completes(sink)), (0, 1), f"{words} {done.stdout} {done.stderr}")
+        equal((done.returncode, sink.completes()), (1, 0), f"{words} {done.stdout} {done.stderr}")
+        check("channel device does not start with its job_start" in done.stderr, "what is there is not all")
         check(len(sink.lines) > stored, "sent again, as was said")
+        equal(place.run("gpufl", "resolve", place.logs, writer.id, **AS_USER).returncode, 0, "given up")
+        done = _upload(place, sink)
+        equal((done.returncode, sink.completes()), (0, 1), f"{done.stdout} {done.stderr}")
         with sink.lock:
             sink.lines[:] = set(sink.lines)
         begin = {line for line in bytes(writer.written["device"]).splitlines() if b"job_start" in line}
-        equal(_missing(sink, writer), lost - begin, "what is gone")
+        equal(sink.missing(writer), lost - begin, "what is gone")
         equal(_status(place).returncode, 0, "nothing is held")
 
 
@@ -320,12 +315,12 @@ def a_directory_of_another_owner(place):
         for uid, code in ((owner + 1, 1), (owner, 0)):
             agent = lib.agent(place, sink.url, f"--require-owner-uid={uid}", "--exit-when-drained")
             equal(agent.wait(20 * lib.SLOW), code, agent.log.read_text())
-            equal(_completes(sink), 1 - code, "complete")
+            equal(sink.completes(), 1 - code, "complete")
             equal(HELD["owner"][1] in agent.log.read_text(), code == 1, agent.log.read_text())
             status = place.run("gpufl", "status", place.logs)
             equal((status.returncode, HELD["owner"][1] in status.stdout), (code, code == 1), status.stdout)
             check("resolve" not in status.stdout, status.stdout)
-        equal(_missing(sink, writer), set(), "missing")
+        equal(sink.missing(writer), set(), "missing")
 
 
 def a_directory_that_cannot_be_read(place):
@@ -359,7 +354,7 @@ def a_second_directory_of_an_id(place):
         writer.end()
         _give(place)
         _is_held(place, _upload(place, sink), "claimed")
-        equal((_missing(sink, writer), _completes(sink)), (set(), 1), "the first one is complete")
+        equal((sink.missing(writer), sink.completes()), (set(), 1), "the first one is complete")
         shutil.rmtree(other)
         _goes_on(place, sink, writer)
 
@@ -404,7 +399,7 @@ def a_directory_of_another_user_in_the_place_of_one(place):
             status = place.run("gpufl", "status", place.logs)
             check(text in done.stdout and text in status.stdout, done.stdout + status.stdout)
             words = shlex.split(re.findall(r"^  to .*?: gpufl (.*)$", status.stdout, re.M)[0])
-            equal(_completes(sink), 0, "not complete")
+            equal(sink.completes(), 0, "not complete")
             if resolve:
                 done = place.run("gpufl", *words)
                 equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
@@ -414,8 +409,8 @@ def a_directory_of_another_user_in_the_place_of_one(place):
                 shutil.rmtree(writer.dir)
                 kept.rename(writer.dir)
             done = lib.upload(place, sink.url)
-            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
-            equal(_missing(sink, writer), set(), "all is sent")
+            equal((done.returncode, sink.completes()), (0, 1), done.stdout)
+            equal(sink.missing(writer), set(), "all is sent")
 
     _two_ways(place, run)
 
@@ -435,7 +430,7 @@ def files_of_another_layout(place):
             sidecar.rename(kept / sidecar.name)
         _give(place)
         _is_held(place, _upload(place, sink), "layout")
-        equal(_completes(sink), 0, "not complete")
+        equal(sink.completes(), 0, "not complete")
         for sidecar in kept.iterdir():
             sidecar.rename(writer.dir / sidecar.name)
         _goes_on(place, sink, writer)
@@ -460,12 +455,12 @@ def a_channel_whose_ranges_fill_the_quarantine(place):
         names = [line.split()[0] for line in listed if writer.id in line]
         equal(len(names), QUARANTINE_OF_ONE, "ranges")
         behind = set(bytes(writer.written["device"]).splitlines())
-        equal((behind - _missing(sink, writer), _completes(sink)), (set(), 0), "the lines behind them wait")
+        equal((behind - sink.missing(writer), sink.completes()), (set(), 0), "the lines behind them wait")
         dropped = place.run("gpufl", "quarantine", "drop", place.logs, *names[:10], **AS_USER)
         equal(dropped.returncode, 0, dropped.stdout + dropped.stderr)
         done = _upload(place, sink)
         check(HELD["quarantine_full"][1] not in done.stdout, done.stdout)
-        equal((_missing(sink, writer), _completes(sink)), (set(), 0), done.stdout)
+        equal((sink.missing(writer), sink.completes()), (set(), 0), done.stdout)
 
 
 def a_manifest_that_cannot_be_read(place):
@@ -476,6 +471,28 @@ def a_manifest_that_cannot_be_read(place):
         _closed_then(place, writer, manifest, "manifest_unreadable", set(), resolve)
 
     _two_ways(place, run)
+
+
+def two_reasons_at_once_are_said_once(place):
+    """One is found at the beginning of each inspection, the other at its end."""
+    writer = Live(place.logs)
+    for _ in range(4):
+        writer.line("device")
+    writer.end()
+    with Sink(declare=True) as first, Sink(declare=True) as second:
+        equal(lib.upload(place, first.url).returncode, 0, "it is sent")
+        active = writer.dir / "device.log"
+        active.write_bytes(b"".join(active.read_bytes().splitlines(keepends=True)[:2]))
+        os.truncate(writer.dir / ".gpufl-session.lock", 0)
+        agent = lib.agent(place, second.url, "--rescan-interval=100ms", "--watch=poll")
+        until(lambda: "files that an earlier backend got" in agent.log.read_text(), "what is gone is said")
+        (writer.dir / ".gpufl-session.json").write_text("{")
+        until(lambda: "is damaged, or of another session" in agent.log.read_text(), "and the manifest")
+        for n, name in enumerate(("device.log~", "other.log", "scope.1.log")):  # an inspection says each
+            (writer.dir / name).mkdir() if n == 2 else (writer.dir / name).write_text("x")
+            until(lambda n=n: agent.log.read_text().count(" session.refused ") == n + 1, name)
+        held = [line for line in agent.log.read_text().splitlines() if " session.held " in line]
+        equal((len(held), len(set(held))), (2, 2), "\n".join(held))
 
 
 TESTS = {

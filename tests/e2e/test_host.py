@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests/hostile found, each by itself: the job's end and its errno are its own, whatever the host does."""
+import fcntl
+import os
+import pty
+import resource
+import signal
+import subprocess
 import sys
+import termios
 import time
 
 import lib
@@ -8,18 +15,26 @@ from lib import check, equal
 import test_collector as collector
 
 
-def _live(place, *words, folder="life", host=None, **env):
-    """What tests/hostile/life came to, and the seconds that it took."""
+def _hostile(host, libraries=("libgpufl.so",), **env):
     if lib.SANITIZER:
         lib.skip("its runtime wants to be loaded first, and to make the calls that fail here")
+    preload = [str(lib.BUILD / name) for name in (*libraries, "tests/fake/hostile_host.so")]
+    return {"LD_PRELOAD": " ".join(preload), "LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"),
+            **({"HOSTILE_HOST": host} if host else {}), **env}
+
+
+def _live(place, *words, folder="life", host=None, **env):
+    """What tests/hostile/life came to, and the seconds that it took."""
     own = place.path / folder
     own.mkdir()
-    preload = [lib.BUILD / "libgpufl.so", lib.BUILD / "tests/fake/hostile_host.so"]
     began = time.monotonic()
-    done = place.run("tests/hostile/life", own, place.logs, *words, env={
-        "LD_PRELOAD": " ".join(map(str, preload)), "LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"),
-        **({"HOSTILE_HOST": host} if host else {}), **env})
+    done = place.run("tests/hostile/life", own, place.logs, *words, env=_hostile(host, **env))
     return done, time.monotonic() - began
+
+
+def _state(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
 
 
 def _said(done):
@@ -35,6 +50,34 @@ def a_reader_of_stderr_that_is_gone_does_not_end_the_job(place):
     equal((done.returncode, _said(done)), (5, {"files": "1", "errno": "1"}), "it ends as it does alone")
 
 
+def a_stderr_that_may_not_grow_does_not_end_the_job(place):
+    """Of RLIMIT_FSIZE there is a signal, also for a message that is said on the job's thread."""
+    err = place.path / "err"
+    err.write_bytes(b"x" * 2048)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+    with open(err, "ab") as stderr:
+        done = subprocess.run([lib.BUILD / "tests/e2e/script", "log_path=/proc/none", "init", "init"], stdout=subprocess.PIPE,
+                              stderr=stderr, preexec_fn=limit, check=False, timeout=60 * lib.SLOW, env=lib.environment({}))
+    equal((done.returncode, len(done.stdout.splitlines())), (0, 2), "it goes on")
+
+
+def a_message_does_not_stop_a_job_in_the_background_of_a_terminal(place):
+    """There SIGTTOU stops who writes, if the terminal is set so (stty tostop)."""
+    leader, terminal = pty.openpty()
+    attributes = termios.tcgetattr(terminal)
+    attributes[3] |= termios.TOSTOP
+    termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+    shell = subprocess.Popen(["bash", "-mc", '"$@" >out & wait', "bash", lib.BUILD / "tests/e2e/script", "log_path=/proc/none",
+                              "init", "init"], stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+                             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), cwd=place.path, env=lib.environment({}))
+    os.close(terminal)
+    try:
+        equal((shell.wait(60 * lib.SLOW), len((place.path / "out").read_text().splitlines())), (0, 2), "it goes on")
+    finally:
+        shell.kill()
+        os.close(leader)
+
+
 def a_full_pipe_as_stderr_holds_up_nothing(place):
     done, took = _live(place, "full", "init:0", "ops:50", "nap:100000", "exit:5", host="write:28:4:1000000")
     equal(done.returncode, 5, "it ends as it does alone")
@@ -43,10 +86,98 @@ def a_full_pipe_as_stderr_holds_up_nothing(place):
 
 def a_process_ends_with_its_last_own_thread(place):
     for env in ({}, {"FAKE_NVML_HANG": "Sample"}):
-        for words in (("init:0", "ops:5"), ("init:0", "ops:5", "shutdown")):
+        for words in (("init:0", "ops:5"), ("init:0", "ops:5", "shutdown"), ("elsewhere:0", "ops:5")):
             done, _ = _live(place, *words, "pthread_exit", folder=f"life-{len(list(place.path.iterdir()))}", **env)
             equal(done.returncode, 0, f"{env} {words}: status")
+    equal(_ended(place), [True] * 6, "each session has an end")
+
+
+def a_process_that_ends_with_its_last_own_thread_ends_at_once_and_with_mains_signals(place):
+    took = []
+    for n, words in enumerate((("init:0", "ops:5"), ("elsewhere:0", "ops:5")) * 3):
+        done, seconds = _live(place, "mask", *words, "pthread_exit", folder=f"life-{n}")
+        equal((done.returncode, _said(done)["blocked"]), (0, "0"), f"{words}: {done.stdout}")
+        took.append(seconds)
+    check(min(took) < 1 * lib.SLOW, f"{took} s")
+
+
+def a_process_whose_threads_hand_on_its_work_does_not_end_before_it_is_done(place):
+    """None of them is there for long, and /proc may not list one that was made while another ended."""
+    for n in range(3):
+        done, _ = _live(place, "init:0", "relay:1500000", "pthread_exit", folder=f"life-{n}")
+        equal((done.returncode, _said(done).get("worked")), (0, "1"), f"its work is done: {done.stderr}")
+
+
+def a_process_without_proc_ends_with_its_last_own_thread(place):
+    """Whether that lives cannot be told: the session ends with main, and the C library sees the end of the job's."""
+    for n, words in enumerate((("init:0",), ("elsewhere:0",), ("init:0", "shutdown", "elsewhere:0"))):
+        from_now = place.path / f"from-{n}"
+        done, _ = _live(place, *words, "ops:5", "work:2500000", f"touch:{from_now}", "pthread_exit", folder=f"life-{n}",
+                        host="open:2:0:1000000", HOSTILE_FROM=str(from_now))
+        equal((done.returncode, _said(done).get("worked")), (0, "1"), f"{words}: its work is done: {done.stderr}")
+        check("as /proc/self/task cannot be read: No such file or directory" in done.stderr, f"{words}: {done.stderr}")
     equal(_ended(place), [True] * 4, "each session has an end")
+
+
+def without_proc_a_signal_ends_a_process_that_a_driver_keeps(place):
+    """A session before main leaves, and none then."""
+    for n, words in enumerate((("init:0",), ("init:0", "shutdown"))):
+        own, from_now = place.path / f"life-{n}", place.path / f"from-{n}"
+        own.mkdir()
+        env = _hostile("open:2:0:1000000", FAKE_NVML_HANG="Init", GPUFL_SHUTDOWN_TIMEOUT_MS="200", HOSTILE_FROM=str(from_now))
+        process = subprocess.Popen([lib.BUILD / "tests/hostile/life", own, place.logs, *words, "ops:5", f"touch:{from_now}", "pthread_exit"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=lib.environment(env))
+        lib.until(lambda: _state(process.pid) == "Z", "main has left")
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(60 * lib.SLOW), -signal.SIGTERM, f"{words}: status")
+
+
+def a_thread_of_the_job_works_on_after_main_has_left(place):
+    """Whatever its name, and also if the log callback started it, on a thread of the library."""
+    for n, words in enumerate((("callback:2500000", "init:0"), ("name:gpufl-job", "init:0", "work:2500000"))):
+        done, _ = _live(place, *words, "ops:5", "nap:100000", "pthread_exit", folder=f"life-{n}", GPUFL_DEBUG="1")
+        equal((done.returncode, _said(done).get("worked")), (0, "1"), f"{words}: its work is done: {done.stdout} {done.stderr}")
+    equal(_ended(place), [True] * 2, "each session has an end")
+
+
+def a_process_without_descriptors_ends_with_its_last_own_thread(place):
+    """Not before, either: whether that lives can be told with what the library has kept."""
+    for left in (0, 1):
+        done, _ = _live(place, "init:0", "ops:5", "work:2500000", "nap:100000", f"nofiles:{left}", "pthread_exit", folder=f"life-{left}")
+        equal((done.returncode, _said(done).get("worked")), (0, "1"), f"{left} left: {done.stderr}")
+    equal(_ended(place), [True] * 2, "each session has an end")
+
+
+def a_process_whose_writer_hangs_ends_with_its_last_own_thread(place):
+    """Whatever hangs: 1 s until it is noticed, and what exit() has to wait."""
+    hang = place.path / "hang"
+    hang.touch()
+    disk, cupti = {"host": "write:h:8:1000000"}, {"FAKE_CUPTI_HANG": str(hang), "LIFE_GPU": "1"}
+    for n, (begin, words, env) in enumerate((
+            ("init:0", ("ops:5", "nap:100000"), disk), ("init:1", ("ops:50", "nap:100000"), cupti),
+            ("init:0", ("ops:5", "work:1500000", "nap:100000", "nofiles:0"), disk),
+            ("elsewhere:0", ("ops:5", "work:1500000", "nap:100000", "nofiles:0"), disk))):
+        done, _ = _live(place, begin, *words, "pthread_exit", folder=f"life-{n}", **env)
+        equal((done.returncode, _said(done).get("worked", "1")), (0, "1"), f"{n}: {done.stderr}")
+        check("has no end: the disk or the GPU's library has not returned" in done.stderr, f"{n}: {done.stderr}")
+
+
+def a_process_without_memory_ends_with_its_last_own_thread(place):
+    if lib.SANITIZER:
+        lib.skip("memory is the sanitizer's")
+    own = place.path / "life"
+    own.mkdir()
+    done = place.run("tests/hostile/life", own, place.logs, "init:0", "fork:_exit", "threads:8:95", "pthread_exit", env={
+        "LD_PRELOAD": f"{lib.BUILD}/libgpufl.so {lib.BUILD}/tests/fake/no_memory.so", "HOSTILE_HOST": "malloc:12:6:1000000"})
+    equal(done.returncode, 0, done.stderr)
+
+
+def a_small_default_of_stacks_is_the_jobs_alone(place):
+    """pthread_setattr_default_np before gpufl_init: what it sets is for the job's threads."""
+    for engine in range(3):
+        done, _ = _live(place, "stacks:16", f"init:{engine}", "ops:50", "shutdown", "exit:5", folder=f"life-{engine}", LIFE_GPU="1")
+        equal((done.returncode, _said(done).get("stacks")), (5, "1"), f"engine {engine}: {done.stderr}")
+    equal(_ended(place), [True] * 3, "each session has an end")
 
 
 def exit_in_a_handler_ends_the_session(place):
@@ -73,6 +204,20 @@ def a_job_that_closes_and_reuses_descriptors_keeps_its_files_and_the_figures_of_
     check(max(times) - min(times) > 3e8, f"{len(samples)} rows over {(max(times) - min(times)) / 1e6} ms")
 
 
+def no_thread_of_ours_reads_or_writes_under_a_number_of_the_jobs(place):
+    """While a file of ours has a low number, the job may close it and open its own there, which we would close."""
+    low = place.path / "low"
+    env = {"HOSTILE_LOW": str(low), "GPUFL_SYSFS": str(lib.ROOT / "tests/samples/amdgpu"), "FAKE_NVML_INIT": "9",
+           "LIFE_GPU": "1", "GPUFL_LOG_MAX_SPOOL_BYTES": str(64 << 20)}
+    for n, (words, end) in enumerate(((("init:1", "threads:4:50", "nap:300000", "vandal:rm", "ops:50", "nap:300000"), "exit:5"),
+                                      (("init:0", "ops:50", "nap:300000", "closefrom", "ops:50", "nap:300000"), "pthread_exit"))):
+        done, _ = _live(place, *words, end, folder=f"life-{n}", **env)
+        equal((done.returncode, _said(done).get("files")), (0 if n else 5, "1"), done.stderr)
+    # A thread opens the session while one of the job's waits in gpufl_init().
+    found = [line for line in (low.read_text() if low.exists() else "").splitlines() if not line.startswith("gpufl-open:")]
+    equal(found, [], "under low numbers")
+
+
 def a_scope_without_memory_changes_no_errno(place):
     if lib.SANITIZER:
         lib.skip("memory is the sanitizer's")
@@ -92,6 +237,142 @@ def a_disk_that_hangs_keeps_no_buffer_of_cupti(place):
     done, _ = _live(place, "init:1", "threads:8:15000", "completed:3", "exit:5", host="write:h:6:1000000", LIFE_GPU="1")
     equal((done.returncode, _said(done).get("completed")), (5, "1"), f"handed over while nothing is written: {done.stderr}")
     check("has no end" in done.stderr, done.stderr)
+
+
+def a_shutdown_that_the_disk_holds_up_is_given_up(place):
+    """It returns, as a flush does; no session begins beside what still hangs, which is written once the disk is back."""
+    hang = place.path / "hang"
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", "scope:a:1", "flush", f"touch:{hang}", "scope:b:1",
+                     "flush", "shutdown", "init", "errno", "shutdown", f"unlink:{hang}", "again", "scope:c:1", "shutdown",
+                     env=_hostile("write:h:0:1000000", (), HOSTILE_HANG=str(hang)))
+    equal(done.returncode, 0, done.stderr)
+    (begun, first), (refused, none), (reason,), *tries, (again, second) = (
+        (*line.split(" "),) for line in done.stdout.splitlines())
+    equal((begun, refused, none, reason, again), ("0", "3", "", "EBUSY", "0"), done.stdout)
+    check(all(status == "3" for status, _ in tries), done.stdout)
+    for said in (f"a flush of session {first} has not ended", f"session {first} has no end: the disk",
+                 f"not recording: session {first} has no end yet"):
+        check(said in done.stderr, f"{said}: {done.stderr}")
+    for session, scopes in ((first, {"a": 1, "b": 1}), (second, {"c": 1})):
+        equal(collector.paired(place.logs / session), scopes, "scopes")
+        equal(collector.records(place.logs / session, "system")[-1]["type"], "shutdown", "its end")
+
+
+def a_session_that_the_disk_does_not_let_begin_is_given_up(place):
+    """Whatever of it hangs; what comes of it later is removed, and then a session begins."""
+    for call in ("open", "rename"):
+        hang, logs = place.path / f"hang-{call}", place.path / call
+        done = place.run("tests/e2e/script", f"log_path={logs}", f"touch:{hang}", "init", "errno", "scope:lost:1", "flush",
+                         "shutdown", "init", "errno", f"unlink:{hang}", "again", "scope:c:1", "shutdown",
+                         env=_hostile(f"{call}:h:0:1000000", (), HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="200"))
+        equal(done.returncode, 0, done.stderr)
+        first, why, second, busy, *tries, (again, session) = ((*line.split(" "),) for line in done.stdout.splitlines())
+        equal((first, why, second, busy, again), (("3", ""), ("ETIMEDOUT",), ("3", ""), ("EBUSY",), "0"), f"{call}: {done.stdout}")
+        check(all(status == "3" for status, _ in tries), done.stdout)
+        check(f"not recording: cannot create a session in {logs}: the disk has not returned for 1200 ms (" in done.stderr, done.stderr)
+        check("not recording: the disk that was waited for before has not returned yet" in done.stderr, done.stderr)
+        equal(os.listdir(logs), [session], f"{call}: nothing else is left")
+        equal(collector.paired(logs / session), {"c": 1}, f"{call}: scopes")
+
+
+def a_disk_with_the_settings_that_hangs_is_given_up(place):
+    """The configuration file and the source roots may lie on any, and the working directory, which is a root by default."""
+    config = place.path / "config.json"
+    config.write_text("{}")
+    for n, (call, env, what) in enumerate((("open", {"GPUFL_CONFIG_FILE": str(config)}, f"read the configuration file {config}"),
+                                           ("path", {}, "look up source_roots ."),
+                                           ("path", {"GPUFL_SOURCE_ROOTS": "/tmp"}, "look up source_roots /tmp"))):
+        hang, logs = place.path / f"hang-{n}", place.path / f"logs-{n}"
+        done = place.run("tests/e2e/script", f"log_path={logs}", f"touch:{hang}", "init", "errno", "init", "errno", f"unlink:{hang}",
+                         "again", "scope:c:1", "shutdown",
+                         env=_hostile(f"{call}:h:0:1", (), HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="200", **env))
+        equal(done.returncode, 0, done.stderr)
+        told = done.stdout.splitlines()
+        equal(told[:4], ["3 ", "ETIMEDOUT", "3 ", "EBUSY"], f"{call}: {done.stdout}")
+        check(f"not recording: cannot {what}: the disk has not returned for 1200 ms (" in done.stderr, done.stderr)
+        equal(os.listdir(logs), [told[-1].split()[1]], f"{call}: nothing else is left")
+
+
+def a_disk_that_is_back_late_costs_the_job_no_file(place):
+    """A thread that was given up goes on when the job has closed its numbers, and has its own files there."""
+    for n in range(2, 10):
+        own, hang, closed = (place.path / f"{name}-{n}" for name in ("life", "hang", "closed"))
+        own.mkdir()
+        hang.touch()
+        env = _hostile(f"open:h:{n}:1", HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="1")
+        process = subprocess.Popen([lib.BUILD / "tests/hostile/life", own, place.logs, "init:0", "closefrom", "renumber",
+                                    f"touch:{closed}", "nap:300000", "exit:5"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=lib.environment(env))
+        lib.until(closed.exists, "the job has its files")
+        hang.unlink()
+        out = process.communicate(timeout=60)[0]
+        equal((process.returncode, "files 1" in out.splitlines()), (5, True), f"open {n}: {out}")
+
+
+def a_job_goes_on_and_ends_whose_disk_does_not_let_a_session_begin(place):
+    hang = place.path / "hang"
+    hang.touch()
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", "scope:a:1",
+                     env=_hostile("open:h:0:1000000", (), HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="200"))
+    hang.unlink()
+    equal((done.returncode, done.stdout.split()[0], done.stderr.count("\n")), (0, "3", 1), done.stderr)
+
+
+def a_row_of_phases_is_written_at_once(place):
+    """Each write takes 20 ms: one for each of the 1000 marks would take far longer than an end waits."""
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", *("start:x", "stop:x") * 500, "shutdown",
+                     env=_hostile("write:s20:0:1000000", ()))
+    equal((done.returncode, done.stderr), (0, ""), done.stderr)
+    types = [r["type"] for r in collector.records(place.logs / done.stdout.split()[1], "system")]
+    equal([t for t in types if t.startswith("system_")], ["system_start", "system_stop"] * 500, "in order")
+    equal(types[-1], "shutdown", "its end")
+
+
+def _hung(place, *words, call="write", **env):
+    """A session whose disk hangs from then on, and what is done with it."""
+    hang = place.path / "hang"
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", "scope:a:1", "flush", f"touch:{hang}", "scope:b:1",
+                     *words, env=_hostile(f"{call}:h:0:1000000", (), HOSTILE_HANG=str(hang), **env))
+    hang.unlink()
+    equal(done.returncode, 0, done.stderr)
+    return done.stdout.splitlines()[1:], done.stderr
+
+
+def a_close_that_hangs_holds_up_neither_shutdown_nor_exit(place):
+    for words in (("shutdown",), ()):
+        _, said = _hung(place, *words, call="close")
+        equal(said.count("has no end: the disk"), 1, said)
+
+
+def who_waits_for_the_disk_keeps_no_other_call_waiting(place):
+    """A flush that waits for ten minutes has nothing that the counters or an id need."""
+    told, said = _hung(place, "elsewhere:flush", "sleep:300", "stats", "_exit", GPUFL_SHUTDOWN_TIMEOUT_MS="600000")
+    equal((told, said), (["0"], ""), "the status")
+
+
+def a_disk_that_hangs_holds_up_one_fork_alone(place):
+    """Each of 40 would take a second else."""
+    done, took = _live(place, "init:0", *["fork:_exit"] * 40, "exit:5", host="open:h:1:1")
+    equal(done.returncode, 5, done.stderr)
+    check("ETIMEDOUT" in done.stderr or "has not returned" in done.stderr, done.stderr)
+    check(took < 30, f"{took:.1f} s")
+
+
+def a_first_launch_during_exit_calls_no_cupti_behind_the_runtime(place):
+    """Which is set up between two sessions; the first launch of the second one comes when its handler has run."""
+    done, _ = _live(place, "init:1", "shutdown", "late", "ops:5", "init:1", "exit:5", LIFE_GPU="1")
+    equal((done.returncode, "without a runtime" in done.stderr), (5, False), done.stderr)
+    equal(_ended(place), [True] * 2, "each session has an end")
+
+
+def exit_beside_a_call_that_hangs_is_said(place):
+    _, said = _hung(place, "elsewhere:shutdown", "sleep:300")
+    check("exit() has given up: another call of gpufl" in said or "has no end: the disk" in said, said)
+
+
+def a_handler_may_shut_down_what_it_interrupts(place):
+    _, said = _hung(place, "alarm:100", "flush", "shutdown")
+    equal(said.count("has no end: the disk"), 1, said)
 
 
 def nothing_is_left_of_a_session_that_could_not_begin(place):

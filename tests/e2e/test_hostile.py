@@ -41,7 +41,7 @@ def _good(place):
     session.mkdir()
     for channel in ("device", "scope", "system"):
         (session / f"{channel}.log").write_bytes(
-            _line(GOOD) + b'{"type":"shutdown","session_id":"%s"}\n' % GOOD.encode())
+            b"".join(b'{"type":"%s","session_id":"%s"}\n' % (kind, GOOD.encode()) for kind in (b"job_start", b"x", b"shutdown")))
     return session
 
 

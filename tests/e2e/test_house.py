@@ -51,21 +51,34 @@ def _in_header(code):
     return lambda text: text[:text.rindex("#endif")] + code + "\n#endif\n"
 
 
+def _rounds(faults):
+    """Each as many faults as can be told apart: of different files, with different findings."""
+    while faults:
+        chosen = []
+        for fault in faults:
+            if all(fault[0] != other[0] and fault[2] != other[2] for other in chosen):
+                chosen.append(fault)
+        yield chosen
+        faults = [fault for fault in faults if fault not in chosen]
+
+
 def _plant(place, script, faults):
     tree = _copy(place)
     code, said = _run(tree, script)
     equal(code, 0, f"the tree as it is: {said}")
-    for name, change, finding in faults:
-        path = tree / name
-        before = path.read_text() if path.exists() else None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(change(before or ""))
+    for chosen in _rounds(list(faults)):
+        before = {name: (tree / name).read_text() if (tree / name).exists() else None for name, _, _ in chosen}
+        for name, change, _ in chosen:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text(change(before[name] or ""))
         code, said = _run(tree, script)
-        check(code == 1 and re.search(finding, said), f"{name}: {finding} is not found: {said}")
-        if before is None:
-            path.unlink()
-        else:
-            path.write_text(before)
+        for name, _, finding in chosen:
+            check(code == 1 and re.search(finding, said), f"{name}: {finding} is not found: {said}")
+        for name, text in before.items():
+            if text is None:
+                (tree / name).unlink()
+            else:
+                (tree / name).write_text(text)
 
 
 def faults_of_the_rooms_are_found(place):

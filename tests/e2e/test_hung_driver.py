@@ -36,6 +36,19 @@ def a_driver_that_never_answers_stalls_nothing(place):
             equal(figures > 0, where == "Late", f"{where}: {figures} rows of devices")
 
 
+def a_driver_that_never_answers_keeps_one_thread_however_many_sessions_there_are(place):
+    """Besides main: the one that hangs, and the one that waits for the end of the job's."""
+    words = ("init", "shutdown") * 5
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", *words, "look",
+                     env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_HANG": "Init",
+                          "GPUFL_SHUTDOWN_TIMEOUT_MS": "50"})
+    equal(done.returncode, 0, done.stderr)
+    own = 1 if lib.SANITIZER and "thread" in lib.SANITIZER[0] else 0  # TSan's runtime has a thread, too
+    equal(int(done.stdout.splitlines()[-1].split()[0]), 3 + own, f"threads: {done.stdout}")
+    equal(done.stderr.count("has ended without the GPU driver"), 1, done.stderr)
+    equal(done.stderr.count("no figures of devices: the GPU driver has not returned since an earlier session"), 4, done.stderr)
+
+
 def a_slow_driver_gives_what_it_can(place):
     _, session, _, missing = _record(place, "init", "scope:step:2000", "shutdown", FAKE_NVML_SAMPLE_MS="100")
     host = len(list(collector.rows(session, "system", "host_metric_batch")))

@@ -21,6 +21,7 @@ def _play(place, part, engine="Trace", **env):
     if lib.SANITIZER and "address" in lib.SANITIZER[0]:
         # The fake keeps what it was given; the runtime ends the stack of signals of a cancelled thread in the wrong place.
         env.setdefault("ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0")
+    env.setdefault("GPUFL_SHUTDOWN_TIMEOUT_MS", "60000")  # the end of a session of many names on a machine of any speed
     report = place.path / "report"
     done = place.run("tests/e2e/gpu_scopes", place.logs, part,
                      env={"GPU_SCOPES_REPORT": str(report), "LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine, **env})
@@ -46,7 +47,7 @@ def each_kind_that_finds_no_room_has_its_counter(place):
     flag = place.path / "slow"
     flag.touch()
     session, said, report, stats = _play(
-        place, "stalled", GPUFL_FLUSH_LOGS_ALWAYS="1", FAKE_SLOW_SYNC=str(flag),
+        place, "stalled", GPUFL_FLUSH_LOGS_ALWAYS="1", GPUFL_SHUTDOWN_TIMEOUT_MS="60000", FAKE_SLOW_SYNC=str(flag),
         LD_PRELOAD=str(FAKE / "slow_sync.so"))
     losses, capabilities = _closing(session)
     equal(collector.paired(session), {"only one": 1}, "the scope")
@@ -136,9 +137,10 @@ def scopes_that_are_left_open_end_with_their_thread(place):
     equal(begun, {"left": 1, "proper": 1, "left, too": 1, "async": 9500, "step": 100}, "begins")
     not_ended = 9500 - 4096 + 1  # room for the first step
     equal(ended, {**begun, "async": not_ended}, "ends")
-    equal(_closing(session)[0], {"scopes_not_ended": not_ended + 2}, "counted")
+    cut = 9500 - 1023 // len("|async") + 100  # whose path is too long: "async|async|…", and the steps below it
+    equal(_closing(session)[0], {"scopes_not_ended": 9500 + 2, "scope_paths": cut}, "counted, with those that the session ends")
     equal(stats[:2], [not_ended + 2 + 101, 0], "recorded and dropped")
-    _all_say(said, report, f"{not_ended + 2} ends of scopes: they were still open when their thread ended")
+    _all_say(said, report, "9502 ends of scopes: they were still open when their thread or the session ended")
 
 
 def kernels_without_a_name_are_counted(place):
@@ -150,6 +152,32 @@ def kernels_without_a_name_are_counted(place):
     equal((capabilities["kernel_events"]["status"], capabilities["kernel_events"]["reason_code"]),
           ("partial", f"names_lost:{other}"), "it is said")
     _all_say(said, report, f'{other} names of kernels, recorded as "(other)"')
+
+
+def paths_that_are_cut_or_find_no_room_are_counted(place):
+    session, said, report, _ = _play(place, "long paths")
+    losses, capabilities = _closing(session)
+    whole, cut = ("a" * 511 + "|" + "a" * 511, "a" * 511 + "|" + "b" * 511)
+    equal([path for _, _, path in _kernel_scopes(session)], [whole, cut], "paths")
+    equal(losses, {"scope_paths": 1}, "the second")
+    equal((capabilities["scope_attribution"]["status"], capabilities["scope_attribution"]["reason_code"]),
+          ("partial", "paths_lost:1"), "it is said")
+    _all_say(said, report, "1 paths of scopes (user_scope of kernels)")
+    losses, _ = _closing(_play(place, "many paths")[0])
+    kept = (8 << 20) // (2 * 194)
+    check(set(losses) == {"scope_paths"} and abs(losses["scope_paths"] - (100 * 221 - kept)) < 500, f"{losses}, {kept} fit")
+
+
+def a_kernel_that_ends_too_many_calls_later_is_counted(place):
+    session, said, report, _ = _play(place, "runs on")
+    equal(([k for k in _kernel_scopes(session) if k[0] == "long"], said), ([("long", "long", "long")], ""), "as many as fit")
+    session, said, report, _ = _play(place, "runs on too long")
+    losses, capabilities = _closing(session)
+    equal([k for k in _kernel_scopes(session) if k[0] == "long"], [("long", None, "global")], "one more")
+    equal(losses, {"calls_forgotten": 1}, "it is counted")
+    equal((capabilities["scope_attribution"]["status"], capabilities["scope_attribution"]["reason_code"]),
+          ("partial", "calls_forgotten:1"), "it is said")
+    _all_say(said, report, "1 kernels, copies and sets without scope, stack and external id: they ended when 262,144")
 
 
 def _ends(session):
@@ -275,9 +303,12 @@ def a_file_system_without_locks_is_said_and_recorded_on(place):
 
 
 def kernels_of_graphs_do_not_stand_for_launches_without_a_record(place):
-    session, _, _, _ = _play(place, "graphs")
+    session, said, report, _ = _play(place, "graphs")
     equal(collections.Counter(name for name, _, _ in _kernel_scopes(session)), {"first": 3, "second": 40}, "kernels")
-    equal(_closing(session)[1]["kernel_events"]["reason_code"], "launches_without_record:30", "missing")
+    losses, capabilities = _closing(session)
+    kernels = capabilities["kernel_events"]
+    equal((losses, kernels["status"], kernels["reason_code"]), ({"launches": 30}, "partial", "launches_without_record:30"), "missing")
+    _all_say(said, report, "30 launches without a record of their kernel")
 
 
 def sessions_begin_and_end_while_threads_launch(place):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal is lost or damaged, and the progress file beside the logs is left: what was not delivered stays so, and is
 said, until a person gives it up or has it sent again."""
+import os
 import shutil
 import sys
 
@@ -183,6 +184,74 @@ def behind_a_damaged_journal_the_backend_says_where_a_stream_ends(place):
     check(damaged > 3, f"{damaged} times the middle was damaged, of a journal of {used} bytes")
     writer.end()
     equal((_upload(place, backend.url, place.logs).returncode, backend.complete(writer.id)), (0, True), "its end")
+
+
+def what_was_never_sent_is_not_given_up_though_the_journal_is_lost(place):
+    """A file that was sent is gone, and the next one, of which nothing was sent: the progress file names its beginning."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+
+    def gone(number):
+        (writer.dir / f"scope.{number}.log").rename(place.path / f"away-{number}")
+
+    writer.line("scope")
+    equal(_upload(place, backend.url, place.logs).returncode, 0, "the first is sent")
+    for n in range(3):
+        writer.rotate("scope")
+        writer.line("scope", f"later-{n}")
+    gone(2)
+    for also in (None, 1):
+        if also:
+            gone(also)
+            writer.end()
+            (place.logs / STATE / "journal").unlink()
+        for attempt in ("at first", "again"):
+            done = _upload(place, backend.url, place.logs)
+            equal((done.returncode, backend.complete(writer.id)), (1, False), f"{also} {attempt}: {done.result} {done.stderr}")
+    (place.path / "away-2").rename(writer.dir / "scope.2.log")
+    (place.path / "away-1").rename(writer.dir / "scope.1.log")
+    equal((_upload(place, backend.url, place.logs).returncode, backend.complete(writer.id)), (0, True), "they are back")
+    lib.holds(backend, writer)
+
+
+def an_active_file_that_was_sealed_later_is_not_sent_twice(place):
+    """Its first files were gone and nothing told its number: it was sent as the first one. Or it is another file, which is
+    sent as a whole."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for number, (other, more) in enumerate([(False, 2), (False, 0), (True, 2)]):
+        logs = place.path / f"sealed-{number}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        writer._tell = lambda *_: None
+        os.pwrite(writer.lock, b"\0" * 512, 0)
+        for _ in range(0 if other else 3):
+            writer.line("scope")
+            writer.rotate("scope")
+        gone = 0 if other else len(writer.written["scope"])
+        for sealed in writer.dir.glob("scope.[123].log"):
+            sealed.unlink()
+        writer.line("scope", times=2)
+        _upload(place, backend.url, logs)
+        sent = len(backend.export(writer.id, "scope"))
+        equal(sent, len(writer.written["scope"]) - gone, "sent as the first")
+        for n in range(3 if other else 0):
+            writer.rotate("scope")
+            gone = len(writer.written["scope"])
+            writer.line("scope", f"later-{n}", times=2)
+        for sealed in writer.dir.glob("scope.[123].log"):
+            sealed.unlink()
+        for _ in range(more):
+            writer.line("scope")
+        writer.rotate("scope")
+        writer.end()
+        shutil.rmtree(logs / STATE)
+        equal(_upload(place, backend.url, logs).returncode, 1, "files are gone")
+        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "they are given up")
+        for attempt in ("then", "again"):
+            done = _upload(place, backend.url, logs)
+            equal((done.returncode, positions.streams(backend, writer.id)[0]["state"]), (0, "ended"), f"{attempt}: {done.result}")
+            before = bytes(writer.written["scope"])[:sent] if other else b""
+            equal(backend.export(writer.id, "scope"), before + bytes(writer.written["scope"])[gone:], f"{number} {attempt}")
 
 
 def what_may_come_twice_after_a_lost_state_is_said(place):

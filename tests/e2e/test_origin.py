@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 
+import held
 import lib
 from lib import check, equal, until
 import sink
@@ -456,6 +457,66 @@ def an_upload_sends_what_a_restored_copy_lacks(place):
     _is_whole(backend, (early, late, quiet))
     check(_all_there(backend, (early, late)), "complete")
     equal(lib.upload(place, backend.url).result["message"], "nothing to send", "once")
+
+
+def a_file_that_a_restored_copy_lacks_and_somebody_deleted_is_missed(place):
+    """It may have been moved away. A person gives it up, and the backend is told of the loss."""
+    early, late = writers.Live(place.logs), writers.Live(place.logs)
+    early.line("device")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    backend.kill()
+    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    backend.start()
+    early.line("device")
+    first = bytes(early.written["device"])
+    for _ in range(2):
+        early.rotate("device")
+        early.line("device")
+    for writer in (early, late):
+        writer.end()
+    equal(lib.upload(place, backend.url).result["message"], "all sent", "all")
+    (early.dir / "device.1.log").unlink()
+    _replace_database(place, backend, copy)
+    for _ in range(2):
+        done = lib.upload(place, backend.url)
+        words = held.is_held(done, place.run("gpufl", "status", place.logs), "missing")
+    check(backend.complete(late.id) and not backend.complete(early.id), "the other one goes on")
+    done = place.run("gpufl", *words)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    equal(lib.upload(place, backend.url).returncode, 0, "it goes on")
+    stored = backend.export(early.id, "device")
+    check(stored.endswith(bytes(early.written["device"])[len(first):]), "the rest")
+    check(len(stored) < len(early.written["device"]), "but not the file")
+    check(not backend.complete(early.id), "the backend knows of the loss")
+
+
+def a_file_that_was_moved_from_among_those_that_we_delete_is_missed(place):
+    """The backend is restored to before it. Once it is back where it was, nothing is lost of it."""
+    writer = writers.Live(place.logs)
+    writer.line("device")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "the job runs")
+    backend.kill()
+    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    backend.start()
+    for _ in range(4):
+        writer.line("device")
+        writer.rotate("device")
+    equal(lib.upload(place, backend.url).returncode, 0, "all so far")
+    moved = (writer.dir / "device.2.log").rename(place.path / "moved")
+    agent = lib.agent(place, backend.url, "--delete-acked=acknowledged")
+    writer.line("device")
+    until(lambda: not (writer.dir / "device.3.log").exists(), "those around it are deleted")
+    agent.terminate()
+    agent.wait(20 * lib.SLOW)
+    writer.end()
+    _replace_database(place, backend, copy)
+    held.is_held(lib.upload(place, backend.url), place.run("gpufl", "status", place.logs), "missing")
+    moved.rename(writer.dir / "device.2.log")
+    lib.upload(place, backend.url)
+    file_2 = bytes(writer.written["device"]).splitlines()[3]
+    check(file_2 in backend.export(writer.id, "device"), "it is sent")
 
 
 def another_database_is_the_same_backend_if_a_person_says_so(place):

@@ -338,7 +338,7 @@ def deleted_sessions_do_not_come_again(place):
     equal(verdicts(backend, part), ["stored"], "stored")
     backend.kill()
     with contextlib.closing(sqlite3.connect(place.path / "backend.db")) as db, db:
-        db.execute("UPDATE session SET last_seen_ms = 1")
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 2 * 86400000")
     backend.start()
     equal((backend.session(SESSION), backend.export(SESSION, "device")), (None, b""), "it is gone")
     equal(verdicts(backend, _part(ZERO, line(1) + line(2))), ["expired"], "from its first line")
@@ -534,7 +534,7 @@ def a_database_of_version_2_is_taken_over_in_place(place):
           ["without_positions", "stored"], "parts")
     backend.kill()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        equal(db.execute("PRAGMA user_version").fetchone(), (5,), "its version now")
+        equal(db.execute("PRAGMA user_version").fetchone(), (6,), "its version now")
     backend.start()
     equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3) + line(4), "what is stored then")
 

@@ -161,7 +161,7 @@ class World:
         session = self.random.choice(self.sessions)
         self.backend.kill()
         with contextlib.closing(sqlite3.connect(self.path)) as db, db:
-            db.execute("UPDATE session SET last_seen_ms = 1 WHERE sid = ?", (session,))
+            db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 2 * 86400000 WHERE sid = ?", (session,))
         self.backend.start()
         self.model.delete(session)
         self.sessions = [*self.sessions[-2:], self.new_session()]

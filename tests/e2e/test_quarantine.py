@@ -11,7 +11,8 @@ import tls
 from writers import Live
 
 LINES = [b'{"type":"x","session_id":"%s","n":%d}' % (b"44444444-4444-4444-8444-444444444444", n) for n in range(60)]
-LINES[-1] = LINES[-1].replace(b'"x"', b'"shutdown"')  # by which its end is known
+LINES[0] = LINES[0].replace(b'"x"', b'"job_start"')  # by which its begin is known
+LINES[-1] = LINES[-1].replace(b'"x"', b'"shutdown"')
 POISON = (17, 42)
 
 
@@ -50,8 +51,8 @@ def ranges_are_listed_and_shown_beside_a_running_agent(place):
             equal((shown.returncode, shown.stdout), (0, lines[n].decode() + "\n"), "its line")
             check(item["name"] in _quarantine(place, "list").stdout, "as text")
             check(item["name"] in place.run("gpufl", "status", place.logs).stdout, "in the status")
-        for what in ("drop", "retry"):
-            done = _quarantine(place, what, "--all", "--backend-url", s.url)
+        for what in (("drop",), ("retry", "--backend-url", s.url)):
+            done = _quarantine(place, *what, "--all")
             equal(done.returncode, 2, what)
             check("gpufl-agent" in done.stderr, done.stderr)
         equal(len(_list(place)), 2, "nothing happened")
@@ -279,8 +280,8 @@ def what_is_gone_or_unknown_is_said(place):
     with sink.Sink(_refuse, declare=True) as s:
         lib.upload(place, s.url)
         names = [item["name"] for item in _list(place)]
-        for what in ("show", "retry", "drop"):
-            done = _quarantine(place, what, "00000000", "--backend-url", s.url, "--api-key", lib.KEY)
+        for what in (("show",), ("retry", "--backend-url", s.url, "--api-key", lib.KEY), ("drop",)):
+            done = _quarantine(place, *what, "00000000")
             equal(done.returncode, 1, what)
             check("NAME: '00000000': no such range" in done.stderr and "quarantine list" in done.stderr, done.stderr)
         done = _quarantine(place, "show", names[0], "nope", "")

@@ -73,7 +73,7 @@ def _ids(text):
 
 
 def the_coverage_page_and_the_tests_agree(place):
-    """Each core row has tests that are there and say that they are for it; each field and
+    """Each row, of the core and of engines, has tests that are there and say that they are for it; each field and
     variable of the page stands in the public header."""
     page = (lib.ROOT / "docs/api-coverage.md").read_text()
     tests = {}
@@ -85,11 +85,14 @@ def the_coverage_page_and_the_tests_agree(place):
         for text, name in re.findall(r"^/\* ((?:(?!\*/).)*) \*/\nstatic void (\w+)\(void \*\*state\)", path.read_text(),
                                      re.M | re.S):
             tests[name] = _ids(text)
-    core = re.findall(r"^\| ((?:S2|D)-\d{2,3}) \|.*\| ([^|]+) \|$", page, re.M)
-    equal((len(core), len(dict(core))), (60, 60), "core rows")
-    for ident, names in core:
+    for name, text in re.findall(r'^def (\w+)\(\):\n(?:    """(.*?)""")?', (lib.ROOT / "tests/gpu/prove.py").read_text(),
+                                 re.M | re.S):
+        tests[f"GPU {name}"] = _ids(text)
+    tested = re.findall(r"^\| ((?:S[23]|D)-\d{2,3}) \|.*\| ([^|]+) \|$", page, re.M)
+    equal((len(tested), len(dict(tested))), (89, 89), "60 core rows, and 29 of engines")
+    for ident, names in tested:
         check(names.strip(), f"{ident} has no test")
-        for name in re.findall(r"`(\w+)`", names):
+        for name in re.findall(r"`([\w ]+)`", names.replace("*GPU* `", "`GPU ")):
             check(ident in tests.get(name, ()), f"{name} does not say that it is for {ident}")
     header = (lib.ROOT / "include/gpufl/gpufl.h").read_text()
     fields = re.findall(r"^\| `([a-z_]+)` \|", page, re.M)

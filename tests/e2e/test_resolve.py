@@ -25,11 +25,6 @@ def _stored(sink):
     return set(lines)
 
 
-def _completes(sink):
-    with sink.lock:
-        return sum(r.path.endswith("session-complete") for r in sink.requests)
-
-
 def _logs(place, name):
     """A log directory of its own."""
     logs = place.path / f"logs-{name}"
@@ -52,7 +47,7 @@ def _command(place, logs=None):
 def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
     """What is not in `lost` is sent, and the session completes once a person gave that up."""
     done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-    equal((done.returncode, _completes(sink)), (1, 0), f"held: {done.stdout}")
+    equal((done.returncode, sink.completes()), (1, 0), f"held: {done.stdout}")
     check("time limit" not in done.stdout, f"it ends before its time limit: {done.stdout}")
     check(why in done.stdout, f"{why}: {done.stdout}")
     words = _command(place, logs)
@@ -62,7 +57,7 @@ def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
     done = place.run("gpufl", *words)
     equal((done.returncode, done.stdout), (1, ""), f"what is left is not given up: {done.stdout} {done.stderr}")
     done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-    equal((done.returncode, _completes(sink)), (0, 1), f"given up: {done.stdout}")
+    equal((done.returncode, sink.completes()), (0, 1), f"given up: {done.stdout}")
     equal(lines_of(writer) - _stored(sink), lost, "what is missing is what was given up")
     done = place.run("gpufl", "status", logs or place.logs)
     equal(done.returncode, 0, done.stdout)
@@ -118,7 +113,7 @@ def a_running_agent_is_asked(place):
         until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
         until(lambda: lines_of(writer) - _stored(sink) == lost, "the rest is sent")
         writer.end()
-        until(lambda: _completes(sink) == 1, "complete")
+        until(lambda: sink.completes() == 1, "complete")
         left = place.logs / ".gpufl-agent/journal.answer.0123456789abcdef"  # by a command that was interrupted
         left.write_text("too late")
         os.utime(left, (1, 1))
@@ -164,7 +159,7 @@ def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
         check(f"; its files stay in {writer.dir}; " in done.stdout, done.stdout)
         check("resolve.failed" not in agent.log.read_text(), agent.log.read_text())
         writer.end()
-        until(lambda: _completes(sink) == 1, "complete")
+        until(lambda: sink.completes() == 1, "complete")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
     equal(lines_of(writer) | lines_of(ended), _stored(sink), "all of it is sent")
@@ -224,14 +219,14 @@ def a_11_channel_of_which_all_files_went_away_is_held_and_given_up(place):
         agent.wait(20 * lib.SLOW)
         (writer.dir / "device.log").unlink()
         done = lib.upload(place, sink.url, "--timeout=30")
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         check("was deleted before" in done.stdout and "time limit" not in done.stdout, done.stdout)
         for channel in ("scope", "system"):
             writer.line(channel, "shutdown")
         done = place.run("gpufl", *_command(place))
         equal(done.returncode, 0, done.stderr)
         done = lib.upload(place, sink.url, "--timeout=30")
-        equal((done.returncode, _completes(sink)), (0, 1), f"the others say that it has ended: {done.stdout}")
+        equal((done.returncode, sink.completes()), (0, 1), f"the others say that it has ended: {done.stdout}")
         equal(lines_of(writer) - _stored(sink), set(), "all that was there is sent")
 
 
@@ -247,11 +242,11 @@ def a_sealed_file_that_is_never_readable_is_passed(place):
     gone.mkdir()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         done = place.run("gpufl", "resolve", place.logs, writer.id)
         equal(done.returncode, 0, done.stderr)
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
         equal(lines_of(writer) - _stored(sink), lost, "missing")
 
 
@@ -320,7 +315,7 @@ def windows_that_come_back_after_they_were_given_up_are_sent(place):
         for path in names:
             (kept / path.name).rename(path)
         done = lib.upload(place, sink.url, "--timeout=30")
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
         equal(lines_of(writer) - _stored(sink), set(), "all is there")
 
 
@@ -344,7 +339,7 @@ def a_window_that_comes_back_after_a_later_one_was_sent_is_said_once(place):
         for times in (1, 0):
             done = lib.upload(place, sink.url)
             equal((done.returncode, done.stderr.count("session.returned")), (0, times), done.stderr)
-        equal((lines_of(writer) - _stored(sink), _completes(sink)), (lost, 1), "it is not sent")
+        equal((lines_of(writer) - _stored(sink), sink.completes()), (lost, 1), "it is not sent")
 
 
 def a_session_whose_directory_is_empty_is_forgotten(place):
@@ -377,7 +372,7 @@ def a_rotated_file_that_is_damaged_is_passed(place):
             packed.write_bytes(spoil(packed.read_bytes()))
             with Sink(declare=True) as sink:
                 done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-                equal((done.returncode, _completes(sink)), (1, 0), f"{n} {which} {done.stdout}")
+                equal((done.returncode, sink.completes()), (1, 0), f"{n} {which} {done.stdout}")
                 done = place.run("gpufl", *_command(place, logs))
                 equal(done.returncode, 0, f"{n} {which} {done.stderr}")
                 lib.upload(place, sink.url, "--timeout=20", directory=logs)
@@ -413,12 +408,12 @@ def a_compressed_file_that_is_shorter_is_told_from_one_that_is_cut_off(place):
         with Sink(declare=True) as sink:
             writer = _part_is_gone(logs, kind, sealed, squeeze, sink.url, place)
             done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-            equal((done.returncode, _completes(sink)), (1, 0), f"{n}: {done.stdout}")
+            equal((done.returncode, sink.completes()), (1, 0), f"{n}: {done.stdout}")
             check(why in done.stdout, f"{n}: {why}: {done.stdout}")
             done = place.run("gpufl", *_command(place, logs))
             check(done.returncode == 0 and why in done.stdout, f"{n}: {done.stdout} {done.stderr}")
             done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-            equal((done.returncode, _completes(sink)), (0, 1), f"{n}: given up: {done.stdout}")
+            equal((done.returncode, sink.completes()), (0, 1), f"{n}: given up: {done.stdout}")
             gone = {line for line in lines_of(writer) - _stored(sink) if b'"shutdown"' not in line}
             equal(gone, set(), f"{n}: all but the end of a file that is gone was sent")
 
@@ -446,17 +441,17 @@ def files_that_are_not_read_are_given_up_until_there_are_others(place):
     writer.end()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         done = place.run("gpufl", *_command(place))
         equal(done.returncode, 0, done.stderr)
         (writer.dir / "rank1.log").write_text("another\n")
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (1, 0), f"another file: {done.stdout}")
+        equal((done.returncode, sink.completes()), (1, 0), f"another file: {done.stdout}")
         done = place.run("gpufl", *_command(place))
         equal(done.returncode, 0, done.stderr)
         for _ in range(2):  # the second time from a journal that was rewritten
             done = lib.upload(place, sink.url)
-            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+            equal((done.returncode, sink.completes()), (0, 1), done.stdout)
         text = place.run("gpufl", "status", place.logs).stdout
         check("given up: 2 files, for example rank0.log" in text, text)
 
@@ -483,7 +478,7 @@ def a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not(place)
                 done = place.run("gpufl", "resolve", logs, writer.id)
                 equal(done.returncode, 1, done.stdout)
                 done = lib.upload(place, sink.url, directory=logs)
-                equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+                equal((done.returncode, sink.completes()), (1, 0), done.stdout)
             else:
                 _held_then_resolved(place, sink, writer, set(), logs, ".gpufl-session.json")
 
@@ -501,7 +496,7 @@ def an_active_file_that_went_away_is_given_up_while_its_writer_lives(place):
         until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
         write(writer)  # a new file of that name
         writer.end()
-        until(lambda: _completes(sink) == 1, "complete")
+        until(lambda: sink.completes() == 1, "complete")
         equal(lines_of(writer) - _stored(sink), set(), "what was written to the new file is sent")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
@@ -555,14 +550,14 @@ def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
     equal([c["channel"] for c in status["channels"] if c["files_missing"]], ["scope"], "before it is uploaded")
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url, "--timeout=30")
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         check("channel scope waits" in done.stdout and "no file of it is there" in done.stdout, done.stdout)
         words = _command(place)
         equal(words[-1], f"{scope.parent.name}/scope", "what it gives up")
         done = place.run("gpufl", *words)
         equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
         done = lib.upload(place, sink.url, "--timeout=30")
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
         equal(sorted(line.rstrip(b"\n") for line in sink.lines), left, "all that is left, once")
         equal(_command(place), None, "nothing more is missing")
         equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
@@ -659,7 +654,7 @@ def a_loss_that_was_declared_is_final_also_when_the_file_comes_back(place):
             _held_then_resolved(place, sink, writer, lost, logs, "is missing")
             kept.rename(file)
             done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+            equal((done.returncode, sink.completes()), (0, 1), done.stdout)
             equal(lines_of(writer) - _stored(sink), lost, "it is not sent")
             text = place.run("gpufl", "status", logs).stdout
             check("part of it was given up" in text, text)
@@ -780,7 +775,7 @@ def lines_that_were_rejected_from_batches_that_were_taken_are_given_up(place):
         with Sink(_rejects_poison, declare=True) as sink:
             for _ in range(2):
                 done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
-                equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+                equal((done.returncode, sink.completes()), (1, 0), done.stdout)
             equal(lines_of(writer) - _stored(sink), lost, "nothing else is missing")
             said = place.run("gpufl", "status", logs)
             check(said.returncode == 1 and ", 2 lines refused" in said.stdout, said.stdout)
@@ -860,7 +855,7 @@ def nothing_that_can_be_read_is_given_up(place):
               (2, f"gpufl resolve: --state-dir: '{nowhere}': No such file or directory", False), what)
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink), lines_of(writer) - _stored(sink)), (0, 1, set()), done.stdout)
+        equal((done.returncode, sink.completes(), lines_of(writer) - _stored(sink)), (0, 1, set()), done.stdout)
 
 
 if __name__ == "__main__":

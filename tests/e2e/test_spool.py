@@ -84,7 +84,7 @@ def a_missing_front_is_said_and_the_rest_is_sent(place):
               "all that is there, once")
     told = place.run("gpufl", "status", place.logs)
     equal(told.returncode, 1, "status: not everything")
-    check("its first files were gone" in told.stdout, told.stdout)
+    check("files of it were gone before they were read" in told.stdout, told.stdout)
 
 
 def a_recording_goes_through_a_small_spool_without_loss(place):
@@ -98,7 +98,6 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
     check("recording paused" not in errors, f"no pause: {errors}")  # a ring may be full where the writer gets no processor
     until(lambda: backend.complete(session.name), "complete", 60)
     stored = backend.export(session.name, "scope")
-    check(len(stored) > 4_000_000, f"{len(stored)} bytes")
     pairs, dropped = {}, 0
     for line in stored.splitlines():
         record = json.loads(line)
@@ -108,6 +107,7 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
             if c["reason_code"].startswith("ring_full"):
                 dropped = int(c["reason_code"].split(":")[1])
     equal((len(pairs) + dropped, set(pairs.values())), (60000, {2}), "every pair once")
+    check(len(stored) > 60 * len(pairs), f"{len(stored)} bytes of {len(pairs)} pairs")
     until(lambda: len(list(session.glob("scope.*.log"))) == 1, "of the sealed files the newest stays")
     check((session / "scope.log").exists(), "the active file stays")
 

@@ -2,6 +2,7 @@
 """Two users and the packaged service on one directory: what one user does there neither ends, hides, delays nor
 forges a session of the other one. Needs root, to be several users."""
 import contextlib
+import gzip
 import json
 import os
 import shlex
@@ -61,14 +62,19 @@ class _Service:
         self.agent = lib.agent(self.place, self.backend.url, "--rescan-interval=200ms", *args, env=env,
                                folder=self.logs, umask=0o077, **more)
 
-    def start_with_subordinate_ids(self, *ranges):
-        """In a mount namespace where these are the lines of /etc/subuid."""
+    def with_subordinate_ids(self, *ranges):
+        """\return the words of a command that executes the one behind them in a mount namespace where these are the lines
+        of /etc/subuid."""
         subuid = self.place.path / "subuid"
         subuid.write_text("".join(f"{line}\n" for line in ranges))
         subuid.chmod(0o644)
         inside = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/subuid && exec "$@"', subuid]
         if subprocess.run([*inside, "cmp", subuid, "/etc/subuid"], capture_output=True, check=False).returncode != 0:
             lib.skip("no file can be mounted over /etc/subuid here")
+        return inside
+
+    def start_with_subordinate_ids(self, *ranges):
+        inside = self.with_subordinate_ids(*ranges)
         become = ["setpriv", f"--reuid={AGENT}", f"--regid={AGENT}", "--clear-groups"]
         self.start(user=0, group=0, through=[*inside, *become])
 
@@ -240,6 +246,300 @@ def verify_of_a_user_compares_what_is_that_users(place):
     done = place.run("gpufl", "verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY)
     equal(done.returncode, 1, done.stderr)
     check("1 of 2 sessions equal\n" in done.stdout, done.stdout)
+
+
+def _closed_groups(service):
+    """Of one that another user owns: a session there that was sent, and one of a third user that was not."""
+    group = service.logs / "group"
+    group.mkdir()
+    os.chown(group, OTHER, OTHER)
+    group.chmod(0o777)
+    own, foreign = _Session(group), _Session(group, AGENT)
+    for writer in (own, foreign):
+        writer.lines()
+        writer.end()
+    equal(service.upload(VICTIM, "--session-id", own.id).returncode, 0, "it is sent")
+    for mode in (0o744, 0o700):
+        group.chmod(mode)
+        yield own, foreign, f"mode {mode:o}"
+
+
+def what_is_ones_own_in_a_group_that_another_user_closed_counts(place):
+    """That other one decides nothing by what was never this user's."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    beside = _Session(service.logs)
+    beside.lines()
+    beside.end()
+    equal(service.upload(VICTIM).returncode, 0, "all is sent")
+    home = service.home(VICTIM)
+
+    def verified(*args, user=VICTIM):
+        return place.run("gpufl", "verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY, *args,
+                         user=user, group=user, extra_groups=[], env={"XDG_STATE_HOME": str(service.home(user))})
+
+    for own, foreign, mode in _closed_groups(service):
+        told = service.status(VICTIM)
+        equal(told.returncode, 1, f"{mode}: {told.stdout}")
+        check(any(f"/{own.id}" in line and "cannot be read" in line for line in told.stdout.splitlines()), told.stdout)
+        done = verified()
+        equal(done.returncode, 1, f"{mode}: {done.stdout}{done.stderr}")
+        check(f"/{own.id}: its directory cannot be read" in done.stderr, done.stderr)
+        check("1 of 2 sessions equal\n" in done.stdout, done.stdout)
+        sessions = json.loads(verified("--json", "--state-dir", home / "gpufl").stdout)["sessions"]
+        equal({s["session_id"]: s.get("unreadable", False) for s in sessions}, {beside.id: False, own.id: True}, mode)
+        check(foreign.id not in done.stderr, done.stderr)
+
+
+def an_upload_counts_what_is_ones_own_in_a_group_that_another_user_closed(place):
+    """Complete or not, nothing shows whether it has grown. What was named and is elsewhere does not fail for the group."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    beside = _Session(service.logs)
+    beside.lines()
+    beside.end()
+
+    def uploaded(*args):
+        done = service.upload(VICTIM, *args)
+        return done.returncode, done.result["message"]
+
+    for own, foreign, mode in _closed_groups(service):
+        shutil.rmtree(foreign.dir, ignore_errors=True)  # what cannot be read would count, whoever's it is
+        equal(uploaded("--session-id", beside.id)[0], 0, mode)
+        for args in ((), ("--session-id", own.id)):
+            code, said = uploaded(*args)
+            equal(code, 1, f"{mode} {args}: {said}")
+            check("its directory cannot be read" in said, said)
+    code, said = uploaded("--session-id", "unknown")
+    equal(code, 1, said)
+    check("nothing shows whether session group/unknown is there" in said, said)
+    own.dir.parent.chmod(0o777)
+    equal((uploaded()[0], uploaded("--session-id", own.id)[0]), (0, 0), "it can be looked at again")
+
+
+def a_session_can_be_named_with_its_group(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    own = _session_in_group(service)
+    own.lines()
+    own.end()
+    name, group = f"{own.dir.parent.name}/{own.id}", own.dir.parent
+    verify = ("verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY, "--session-id", name)
+    done = service.upload(VICTIM, "--session-id", name)
+    equal((done.returncode, done.result["sessions"]), (0, 1), done.stdout + done.stderr)
+    equal(place.run("gpufl", *verify, user=VICTIM, group=VICTIM, extra_groups=[]).returncode, 0, "it is compared")
+    for other in (f"elsewhere/{own.id}", f"{group.name}/../{group.name}/{own.id}", f"../{service.logs.name}/{name}"):
+        done = service.upload(VICTIM, "--session-id", other)
+        equal(done.returncode, 2, other)
+        check(f"'{other}': no such session" in done.result["message"], str(done.result))
+    os.chown(group, OTHER, OTHER)
+    group.chmod(0o700)
+    done = service.upload(VICTIM, "--session-id", name)
+    equal(done.returncode, 1, str(done.result))
+    check(f"session {name} waits" in done.result["message"], str(done.result))
+    done = service.upload(VICTIM, "--session-id", f"{group.name}/unknown")
+    check(f"session {group.name}/unknown is there" in done.result["message"], str(done.result))
+    done = place.run("gpufl", *verify, user=VICTIM, group=VICTIM, extra_groups=[])
+    equal(done.returncode, 1, done.stdout)
+    check(name in done.stderr + done.stdout and f"{group.name}/{name}" not in done.stderr + done.stdout, done.stderr)
+
+
+def a_directory_in_the_place_of_ones_own_group_keeps_nothing_back(place):
+    """That one was all sent and is removed; another user has closed its successor, or it leads to what is closed."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    own, beside = _session_in_group(service), _Session(service.logs)
+    for writer in (own, beside):
+        writer.lines()
+        writer.end()
+    equal(service.upload(VICTIM).returncode, 0, "all is sent")
+    group = own.dir.parent
+    env = {"XDG_STATE_HOME": str(service.home(VICTIM)), "GPUFL_RUNTIME_DIRECTORY": str(service.run)}
+    as_victim = {"user": VICTIM, "group": VICTIM, "extra_groups": [], "env": env}
+
+    def codes():
+        verify = ("verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY)
+        return [service.upload(VICTIM).returncode, service.status(VICTIM).returncode,
+                place.run("gpufl", *verify, **as_victim).returncode]
+
+    os.chown(group, OTHER, OTHER)  # it is the same one, as only root can say
+    group.chmod(0o700)
+    equal(codes(), [1] * 3, "nothing shows whether it has grown")
+    shutil.rmtree(group)
+    for made in (["mkdir", "-m", "700", group], ["ln", "-s", "/root", group]):
+        equal(_as(OTHER, made).wait(), 0, f"{made}")
+        equal(codes()[1:], [0] * 2, f"{made}")
+        said = service.upload(VICTIM).result["message"]  # of what cannot be read, whoever's it is
+        check("more session" not in said and own.id not in said, said)
+        subprocess.run(["rm", "-r", group], check=True)
+
+
+def a_person_can_have_a_complete_session_forgotten_that_cannot_be_seen(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    env = {"XDG_STATE_HOME": str(service.home(VICTIM)), "GPUFL_RUNTIME_DIRECTORY": str(service.run)}
+    beside = _Session(service.logs)
+    beside.lines()
+    beside.end()
+    equal(service.upload(VICTIM).returncode, 0, "it is sent")
+    own, foreign, _ = next(_closed_groups(service))
+    shutil.rmtree(foreign.dir)
+    told = service.status(VICTIM)
+    equal(told.returncode, 1, told.stdout)
+    command = next((line for line in told.stdout.splitlines() if ": gpufl resolve " in line and own.id in line), None)
+    check(command, told.stdout)
+    done = place.run(*shlex.split(command.split(": ", 1)[1]), user=VICTIM, group=VICTIM, extra_groups=[], env=env)
+    equal((done.returncode, "forgotten" in done.stdout), (0, True), done.stdout + done.stderr)
+    told = service.status(VICTIM)
+    equal(told.returncode, 0, told.stdout)
+    own.dir.parent.chmod(0o777)
+    equal(service.upload(VICTIM).returncode, 0, "it is sent again")
+    lib.holds(service.backend, own)
+
+
+def root_compares_who_has_little_first(place):
+    """Another user's sessions sort first, and are larger by what they hold, or on disk."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    large = [_Session(service.logs, OTHER, f"0000000{n}-0000-4000-8000-000000000000") for n in range(3)]
+    small = [_Session(service.logs, VICTIM) for _ in range(2)]
+    for writer in (*large, *small):
+        writer.lines(2000 if writer in large else 1)
+        writer.end()
+    packed = service.logs / large[0].id / "device.1.log.gz"
+    active = large[0].active("device")
+    packed.write_bytes(gzip.compress(active.read_bytes()))
+    active.unlink()
+    os.chown(packed, OTHER, OTHER)
+    done = place.run("gpufl", "verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY, "--json")
+    order = [s["session_id"] for s in json.loads(done.stdout)["sessions"]]
+    equal(order, [*sorted(w.id for w in small), *(w.id for w in large)], done.stderr)
+
+
+def root_compares_who_has_little_before_who_has_many_ids(place):
+    """A directory of each of one user's subordinate ids is smaller on disk, and sorts first."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    for number in range(5):
+        planted = _Session(service.logs, 200000 + number, f"0000000{number}-0000-4000-8000-000000000000")
+        planted.lines(100)
+        planted.end()
+    writer = _Session(service.logs)
+    writer.lines(150)
+    writer.end()
+
+    def order(*ranges):
+        verify = ["verify", service.logs, "--backend-url", service.backend.url, "--api-key", lib.KEY, "--json"]
+        done = subprocess.run([*service.with_subordinate_ids(*ranges), lib.BUILD / "gpufl", *verify], capture_output=True,
+                              text=True, check=False)
+        return [s["session_id"] for s in json.loads(done.stdout)["sessions"]]
+
+    equal(order().index(writer.id), 5, "who has less comes first")
+    equal(order(f"{OTHER}:200000:1000").index(writer.id), 1, "all these ids are one user's")
+
+
+def an_upload_beside_an_agent_counts_what_is_ones_own_in_a_closed_group(place):
+    """The agent cannot look at it either: it tells of nothing, or that it was complete."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    for own, foreign, mode in _closed_groups(service):
+        shutil.rmtree(foreign.dir, ignore_errors=True)
+        if not service.agent:
+            service.start()
+            until(lambda: "origin.known" in service.agent.log.read_text(), "it serves the directory")
+        for args in ((), ("--session-id", own.id), ("--session-id", "unknown")):
+            done = service.upload(VICTIM, *args)
+            equal(done.returncode, 1, f"{mode} {args}: {done.result}")
+            check("not everything was sent: " in done.result["message"], f"{mode} {args}: {done.result}")
+
+
+def a_hold_of_a_directory_that_is_gone_counts_for_its_owner(place):
+    """The uploader has told it while it was there, and was the last, or has not looked again."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    own = _Session(service.logs)
+    own.lines()
+    own.end()
+
+    def held(user, name, code, served):
+        closed, made = service.logs / name, service.logs / f".new-{name}"
+        made.mkdir()
+        for file in (".gpufl-session.json", "device.log"):  # a session that is held, also for its user
+            (made / file).write_text("{\n")
+            os.chown(made / file, user, user)
+        os.chown(made, user, user)
+        made.chmod(0o700)
+        made.rename(closed)
+        if served:
+            until(lambda: f"waits: {name} *" in service.status(VICTIM).stdout, "the service tells it")
+            service.agent.send_signal(signal.SIGSTOP)
+        else:
+            said = service.upload(VICTIM).result["message"]
+            check(user == VICTIM or f"session {name} of user {user} waits: its directory cannot be read: let this" in said, said)
+            said = service.status(VICTIM).stdout
+            check(user == VICTIM or f"waits: {name} * of user {user}: its directory cannot be read: let this" in said, said)
+            said = place.run("gpufl", "verify", service.logs, "--session-id", name, "--backend-url", service.backend.url, user=user + 1,
+                             group=user, extra_groups=[], env={"GPUFL_API_KEY": lib.KEY}).stderr
+            check(f": its directory cannot be read (in one of user {user}): let this user read it" in said, said)
+        shutil.rmtree(closed)
+        told = service.status(VICTIM)
+        equal((told.returncode, f"waits: {name} *" in told.stdout), (code, True), told.stdout)
+
+    equal(service.upload(VICTIM).returncode, 0, "all of this user's is sent")
+    held(OTHER, "closed", 0, False)
+    held(VICTIM, "damaged", 1, False)
+    service.start()
+    until(lambda: service.backend.complete(own.id) and service.status(VICTIM).returncode == 0, "it is served")
+    held(OTHER, "closed-again", 0, True)
+    service.agent.send_signal(signal.SIGCONT)
+    until(lambda: "waits: closed-again *" not in service.status(VICTIM).stdout, "it has looked again")
+    held(VICTIM, "closed-own", 1, True)
+
+
+def _is_odd(logs, user, name):
+    """A session with a file that is not read, and with another session in it. It appears at once."""
+    staged = logs / f".new-{name}"
+    inner = staged / f"inner-{name}"
+    inner.mkdir(parents=True)
+    for path, session in ((staged, name), (inner, inner.name)):
+        (path / "device.log").write_text(f'{{"type":"job_start","session_id":"{session}"}}\n')
+    (staged / "device.1.log.zst").write_text("x")
+    for path in (staged, *staged.rglob("*")):
+        os.chown(path, user, user)
+    staged.rename(logs / name)
+
+
+def what_is_said_at_the_first_look_at_many_directories_hides_nothing_of_another_user(place):
+    """It is said once: a line that is dropped then does not come later."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    service.start()
+
+    def said(event, session):
+        return f" {event} session={session} " in service.agent.log.read_text()
+
+    events = ("session.refused", "session.beside", "session.other_files")
+    for number in range(30):  # more than a window of the log has room for
+        _is_odd(service.logs, OTHER, f"odd-{number}")
+    for event in events:
+        until(lambda e=event: sum(said(e, f"odd-{n}") for n in range(30)) >= 20, f"{event} of another user")
+    _is_odd(service.logs, VICTIM, "victim")
+    for event in events:
+        until(lambda e=event: said(e, "victim"), f"{event} of the victim")
+    service.stop()
+    dropped = [line for line in service.agent.log.read_text().splitlines() if "log.dropped" in line]
+    check(any(f"owner={OTHER}" in line for line in dropped), f"{dropped}")
+    equal([line for line in dropped if "owner=" not in line], [], "all that is dropped is somebody's")
 
 
 def status_of_a_user_counts_what_is_that_users(place):
@@ -608,7 +908,8 @@ def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):
     agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
                       env={"XDG_STATE_HOME": str(service.home(OTHER))})
     until(lambda: service.backend.complete(writer.id), "the agent has sent it")
-    done = service.upload(0)
+    with lib.alone_with_the_kernels_locks():
+        done = service.upload(0)
     equal(done.returncode, 1, str(done.result))
     message = done.result["message"]
     check(f"process {agent.pid} of user {OTHER}" in message and "--force" in message, message)
@@ -618,14 +919,15 @@ def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):
     second = _Session(service.logs)
     second.lines()
     second.end()
-    with _Locked(service.logs):
+    with lib.alone_with_the_kernels_locks(), _Locked(service.logs):
         done = service.upload(0, "--session-id", second.id)
     equal(done.returncode, 0, str(done.result))
     lib.holds(service.backend, second)
     agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
                       env={"XDG_STATE_HOME": str(service.home(OTHER))})
     until(lambda: "origin.known" in agent.log.read_text(), "it serves the directory")
-    done = service.upload(0, "--force", "--session-id", second.id)
+    with lib.alone_with_the_kernels_locks():
+        done = service.upload(0, "--force", "--session-id", second.id)
     equal(done.returncode, 0, str(done.result))
     check("root.locked" in done.stderr and "both send" in done.stderr, done.stderr)
 
@@ -878,7 +1180,7 @@ def a_directory_that_another_user_puts_in_the_place_of_a_session_is_held(place):
         equal(_as(OTHER, ["sh", "-c", PLANT.format(dir=writer.dir, id=writer.id)]).wait(), 0, "planted")
     for writer in (ended, live):
         until(lambda w=writer: f"session.held session={w.id} " in service.agent.log.read_text(), "it is said")
-        until(lambda w=writer: f"waits: {w.id} *: a directory of another user has its name"
+        until(lambda w=writer: f"waits: {w.id} * of user {VICTIM}: a directory of another user has its name"
               in place.run("gpufl", "status", service.logs, user=AGENT, group=AGENT, extra_groups=[]).stdout,
               "status says it")
     check(f"user={OTHER} was={VICTIM}" in service.agent.log.read_text(), "whose it is")

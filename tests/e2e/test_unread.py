@@ -13,11 +13,6 @@ from sink import Sink
 from writers import Live, Shifting, Windows
 
 
-def _completes(sink):
-    with sink.lock:
-        return sum(r.path.endswith("session-complete") for r in sink.requests)
-
-
 def _missing(sink, writer):
     want = sum(len(bytes(data).splitlines()) for data in writer.written.values())
     with sink.lock:
@@ -53,7 +48,7 @@ def a_backup_by_hard_links_changes_nothing(place):
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, directory=logs)
             equal((done.returncode, _missing(sink, writer)), (0, 0), f"{kind.__name__} {done.stderr}")
-            equal(_completes(sink), 1 if kind is not Shifting else _completes(sink), "complete")
+            equal(sink.completes(), 1 if kind is not Shifting else sink.completes(), "complete")
 
 
 def windows_that_were_seen_are_missed_when_they_are_gone_after_a_kill(place):
@@ -80,12 +75,12 @@ def windows_that_were_seen_are_missed_when_they_are_gone_after_a_kill(place):
                 file.unlink()
         sink.answer = None
         done = lib.upload(place, sink.url, "--timeout=20")
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         missing = _missing(sink, writer)
         done = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
         equal(done.returncode, 0, done.stderr)
         done = lib.upload(place, sink.url, "--timeout=20")
-        equal((done.returncode, _completes(sink), _missing(sink, writer)), (0, 1, missing), done.stdout)
+        equal((done.returncode, sink.completes(), _missing(sink, writer)), (0, 1, missing), done.stdout)
 
 
 def a_file_of_another_owner_is_not_read_by_its_second_name(place):
@@ -99,7 +94,7 @@ def a_file_of_another_owner_is_not_read_by_its_second_name(place):
     writer.end()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         check("sass.1.log" in done.result["message"] and "second name" in done.result["message"], done.result)
         check(not any(b"secret" in line for line in sink.lines), "it is not read")
 
@@ -117,10 +112,10 @@ def files_that_may_hold_records_keep_a_session_from_being_complete(place):
         writer.end()
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), f"{name} {done.stdout}")
+            equal((done.returncode, _missing(sink, writer), sink.completes()), (1, 0, 0), f"{name} {done.stdout}")
             (writer.dir / name).unlink()
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, _completes(sink)), (0, 1), f"once {name} is gone: {done.stdout}")
+            equal((done.returncode, sink.completes()), (0, 1), f"once {name} is gone: {done.stdout}")
 
 
 def a_file_that_came_to_a_complete_session_is_said_until_it_is_settled(place):
@@ -129,7 +124,7 @@ def a_file_that_came_to_a_complete_session_is_said_until_it_is_settled(place):
     writer.end()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
         late = writer.dir / "device.log.1"
         late.write_bytes(b"may be a record\n")
         for settle in ("resolve", "remove"):
@@ -146,10 +141,10 @@ def a_file_that_came_to_a_complete_session_is_said_until_it_is_settled(place):
                 equal((done.returncode, done.stdout.split(" (")[0]), (0, f"{writer.id}: given up: 1 file"), done.stderr)
             else:
                 late.unlink()
-            before = _completes(sink)
+            before = sink.completes()
             for completes in (1, 1):
                 done = lib.upload(place, sink.url)
-                equal((done.returncode, _completes(sink)), (0, before + completes), f"{settle}: {done.stdout}")
+                equal((done.returncode, sink.completes()), (0, before + completes), f"{settle}: {done.stdout}")
             code, (session,) = _status(place)
             equal((code, session["complete"]), (0, True), f"{settle}: {session}")
             if settle == "resolve":
@@ -164,7 +159,7 @@ def a_file_that_came_late_is_said_beside_a_running_agent(place):
     writer.end()
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=1s")
-        until(lambda: _completes(sink) == 1, "complete")
+        until(lambda: sink.completes() == 1, "complete")
         equal(lib.upload(place, sink.url).returncode, 0, "all is sent")
         (writer.dir / "device.log.1").write_bytes(b"may be a record\n")
         done = lib.upload(place, sink.url)
@@ -187,10 +182,12 @@ class _ThreeWindows(Windows):
     channels = Windows.channels[:3]
 
 
-def _late(writer, name, packed=False, kind="x"):
+def _late(writer, name, packed=False, kind="x", begins=False):
     """… is a file of that name, with the line that is returned."""
     line = json.dumps({"type": kind, "session_id": writer.id, "late": name}).encode()
-    (writer.dir / name).write_bytes(gzip.compress(line + b"\n") if packed else line + b"\n")
+    first = json.dumps({"type": "job_start", "session_id": writer.id}).encode() + b"\n" if begins else b""
+    data = first + line + b"\n"
+    (writer.dir / name).write_bytes(gzip.compress(data) if packed else data)
     return line
 
 
@@ -206,6 +203,13 @@ def _late_window(writer, channel, number, sidecar=True):
     return line
 
 
+def _late_unpublished(writer, name):
+    line = json.dumps({"type": "x", "session_id": writer.id, "late": name}).encode()
+    writer.tmp.mkdir()
+    (writer.tmp / name).write_bytes(line + b"\n")
+    return line
+
+
 def a_numbered_file_that_came_to_a_complete_session_is_not_passed_over(place):
     """Its number is not the next one: what is before it is missing, or nothing is."""
     table = (  # what came, whether something is missing, and whether it is sent before and after that is given up
@@ -216,7 +220,12 @@ def a_numbered_file_that_came_to_a_complete_session_is_not_passed_over(place):
         ("windows-far", Windows, lambda w: _late_window(w, "scope", 9), True, (False, True)),
         ("windows-far-bare", Windows, lambda w: _late_window(w, "scope", 9, sidecar=False), True, (False, False)),
         ("windows-channel", _ThreeWindows, lambda w: _late_window(w, "sass", 3), True, (False, True)),
-        ("shifting-channel", Shifting, lambda w: _late(w, "sass.2.log", kind="shutdown"), False, (True, True)),
+        ("windows-unpublished", Windows, lambda w: _late_unpublished(w, "scope.9.log"), True, (False, True)),
+        ("shifting-channel", Shifting, lambda w: _late(w, "sass.2.log", kind="shutdown", begins=True), False, (True, True)),
+        ("shifting-channel-later", Shifting, lambda w: _late(w, "sass.2.log", kind="shutdown"), True, (True, True)),
+        ("shifting-older", Shifting, lambda w: _late(w, "scope.3.log"), True, (False, False)),
+        ("shifting-older-gz", Shifting, lambda w: _late(w, "scope.3.log.gz", packed=True), True, (False, False)),
+        ("shifting-far", Shifting, lambda w: _late(w, "scope.7.log"), True, (False, False)),
     )
     for name, kind, come, misses, (before, after) in table:
         logs = place.path / name
@@ -228,13 +237,13 @@ def a_numbered_file_that_came_to_a_complete_session_is_not_passed_over(place):
         writer.end()
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-            equal((done.returncode, _completes(sink)), (0, 1), f"{name}: {done.stdout}")
+            equal((done.returncode, sink.completes()), (0, 1), f"{name}: {done.stdout}")
             line = come(writer)
             for _ in range(2):  # the second time from the journal
                 done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
                 equal((done.returncode, line in sink.lines), (misses, before), f"{name}: {done.stdout}")
             if misses:
-                equal(_completes(sink), 1, f"{name}: complete")
+                equal(sink.completes(), 1, f"{name}: complete")
                 status = place.run("gpufl", "status", logs)
                 equal(status.returncode, 1, f"{name}: {status.stdout}")
                 done = place.run("gpufl", "resolve", logs, writer.id)
@@ -243,13 +252,151 @@ def a_numbered_file_that_came_to_a_complete_session_is_not_passed_over(place):
             for _ in range(3):
                 done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
                 equal(done.returncode, 0, f"{name}, settled: {done.stdout}")
-                completes.append(_completes(sink))
+                completes.append(sink.completes())
             equal(completes, [2, 2, 2], f"{name}: it stays settled")
             equal(line in sink.lines, after, f"{name}: {done.stdout}")
             equal(len(sink.lines), len(set(sink.lines)), f"{name}: nothing twice")
             status = place.run("gpufl", "status", logs)
-            if misses:
-                equal(status.returncode, 0, f"{name}: {status.stdout}")
+            equal(status.returncode, 0, f"{name}: {status.stdout}")
+
+
+def _shifting(logs, ends=True):
+    """… whose channels have four rotated files."""
+    writer = Shifting(logs, compress=False)
+    for channel in writer.channels:
+        for _ in range(4):
+            writer.line(channel)
+            writer.rotate(channel)
+        writer.line(channel)
+    if ends:
+        writer.end()
+    return writer
+
+
+def _put_away(place, writer, names):
+    kept = place.path / f"kept-{writer.dir.parent.name}"
+    kept.mkdir()
+    for name in names:
+        (writer.dir / name).rename(kept / name)
+    return kept
+
+
+def files_of_1_1_that_came_to_a_channel_that_was_sent_are_said(place):
+    """A directory is copied in two goes."""
+    for name, late, sent in (
+        ("oldest", ("scope.3.log", "scope.4.log"), ("scope.2.log", "scope.1.log")),
+        ("between", ("scope.2.log",), ("scope.3.log", "scope.4.log")),
+        ("each second one", ("scope.1.log", "scope.3.log"), ("scope.2.log", "scope.4.log")),
+    ):
+        logs = place.path / name
+        logs.mkdir(mode=0o700)
+        writer = _shifting(logs)
+        kept = _put_away(place, writer, late)
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, sink.completes()), (1, 0), f"{name}: {done.stdout}")
+            for file in late:
+                (kept / file).rename(writer.dir / file)
+            for cleaned_up in sent:
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                (writer.dir / cleaned_up).unlink()
+                equal((done.returncode, sink.completes()), (1, 0), f"{name}: {done.stdout}")
+                check("came after a later one was sent" in done.stdout, done.stdout)
+            equal(place.run("gpufl", "status", logs).returncode, 1, "the status says so")
+            done = place.run("gpufl", "resolve", logs, writer.id)
+            equal(done.returncode, 0, f"{name}: {done.stdout}{done.stderr}")
+            for _ in range(2):
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, sink.completes()), (0, 1), f"{name}: {done.stdout}")
+            _late(writer, "scope.6.log")
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, "came after a later one" in done.stdout), (1, True), f"another: {done.stdout}")
+            equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "that, too")
+            equal(lib.upload(place, sink.url, directory=logs).returncode, 0, "it is settled again")
+            equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
+
+
+def a_file_of_1_1_that_came_after_others_were_given_up_is_said(place):
+    writer = _shifting(place.logs)
+    late = _put_away(place, writer, ("scope.4.log",)) / "scope.4.log"
+    for number in (2, 3):
+        packed = writer.dir / f"scope.{number}.log.gz"
+        packed.write_bytes(b"no gzip at all")
+        packed.with_suffix("").unlink()
+    with Sink(declare=True) as sink:
+        equal(lib.upload(place, sink.url, "--timeout=20").returncode, 1, "damaged")
+        equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "given up")
+        equal(lib.upload(place, sink.url, "--timeout=20").returncode, 0, "settled")
+        late.rename(writer.dir / late.name)
+        done = lib.upload(place, sink.url, "--timeout=20")
+        equal((done.returncode, "came after a later one" in done.stdout), (1, True), done.stdout)
+        equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "given up")
+        equal(lib.upload(place, sink.url, "--timeout=20").returncode, 0, "settled")
+
+
+def an_agent_says_that_a_file_of_1_1_came_late(place):
+    """The job goes on, so that it does not stand in the middle of a rotation."""
+    writer = _shifting(place.logs, ends=False)
+    kept = _put_away(place, writer, ("scope.2.log",))
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=200ms")
+        until(lambda: writer.line("system") or "files between others are missing" in agent.log.read_text(), "a file is missing")
+        (kept / "scope.2.log").rename(writer.dir / "scope.2.log")
+        writer.end()
+        until(lambda: "came after a later one was sent" in agent.log.read_text(), "the agent says so")
+
+
+def a_rotated_file_of_1_1_that_is_gone_before_it_was_read_is_missed(place):
+    """Those that were sent, and cleaned up, are older."""
+    backend = lib.Backend(place)
+    for n, (gone, cleaned_up) in enumerate((((1,), ()), ((1,), (5,)), ((1, 2), (4, 6)), ((2,), (4, 5, 6)))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Shifting(logs, session=f"33333333-3333-4333-8333-33333333333{n}", compress=False)
+        for _ in range(3):
+            writer.line("scope")
+            writer.rotate("scope")
+        writer.line("scope", times=2)
+        equal(lib.upload(place, backend.url, "--timeout=20", directory=logs).returncode, 0, "the job runs")
+        sent = backend.export(writer.id, "scope")
+        for _ in range(3):
+            writer.rotate("scope")
+            writer.line("scope")
+        writer.end()
+        _put_away(place, writer, [f"scope.{number}.log" for number in gone + cleaned_up])
+        for _ in range(2):
+            done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+            equal((done.returncode, backend.complete(writer.id)), (1, False), f"{gone} {cleaned_up}: {done.stdout}")
+        status = place.run("gpufl", "status", logs)
+        equal((status.returncode, status.stdout.count("gone before they were read")), (1, 1), status.stdout)
+        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
+        for _ in range(2):
+            done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+            equal(done.returncode, 0, f"{gone} {cleaned_up}: {done.stdout}")
+        stored = backend.export(writer.id, "scope")
+        check(stored.startswith(sent), "what was sent before")
+        lost = len(bytes(writer.written["scope"]).splitlines()) - len(stored.splitlines())
+        equal(lost, len(gone), f"{gone} {cleaned_up}: each has one line")
+
+
+def a_session_of_1_1_whose_oldest_files_are_gone_is_not_complete(place):
+    oldest = ("scope.3.log", "scope.4.log")
+    for gone in (oldest, ("scope.1.log", "scope.2.log", *oldest)):
+        logs = place.path / f"{len(gone)}-gone"
+        logs.mkdir(mode=0o700)
+        writer = _shifting(logs)
+        _put_away(place, writer, gone)
+        with Sink(declare=True) as sink:
+            for _ in range(2):
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, sink.completes()), (1, 0), done.stdout)
+            status = place.run("gpufl", "status", logs)
+            equal((status.returncode, status.stdout.count("files of it were gone before they were read")), (1, 1), status.stdout)
+            equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
+            for _ in range(2):
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, sink.completes()), (0, 1), done.stdout)
+            equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
 def a_complete_session_whose_files_are_deleted_or_compressed_stays_so(place):
@@ -278,7 +425,7 @@ def a_complete_session_whose_files_are_deleted_or_compressed_stays_so(place):
             change(writer)
             for _ in range(2):
                 done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-                equal((done.returncode, _completes(sink)), (0, 1), f"{logs.name}: {done.stdout}")
+                equal((done.returncode, sink.completes()), (0, 1), f"{logs.name}: {done.stdout}")
             equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
@@ -290,11 +437,11 @@ def a_second_form_of_a_sealed_file_is_not_passed_over(place):
     (writer.dir / "device.1.log.gz").write_bytes(gzip.compress(b"may be a record\n"))
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), done.stdout)
+        equal((done.returncode, _missing(sink, writer), sink.completes()), (1, 0, 0), done.stdout)
         check("device.1.log.gz" in done.result["message"], done.result)
         (writer.dir / "device.1.log.gz").unlink()
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
 
 
 def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
@@ -311,13 +458,13 @@ def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
         second.write_bytes(gzip.compress(b'{"type":"kernel","n":"of the second form"}\n'))
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-            equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), f"{name} {done.stdout}")
+            equal((done.returncode, _missing(sink, writer), sink.completes()), (1, 0, 0), f"{name} {done.stdout}")
             check(f"{name}.gz" in done.result["message"], done.result)
             status = json.loads(place.run("gpufl", "status", logs, "--json").stdout)["sessions"][0]
             equal(status["not_read"], [{"reason": "layout", "files": 1, "example": f"{name}.gz"}], "status")
             second.unlink()
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-            equal((done.returncode, _completes(sink)), (0, 1), f"once {name}.gz is gone: {done.stdout}")
+            equal((done.returncode, sink.completes()), (0, 1), f"once {name}.gz is gone: {done.stdout}")
 
 
 def a_compressed_copy_of_the_active_file_of_1_1_blocks_nothing(place):
@@ -327,7 +474,7 @@ def a_compressed_copy_of_the_active_file_of_1_1_blocks_nothing(place):
     (writer.dir / "device.log.gz").write_bytes(gzip.compress(writer.active("device").read_bytes()))
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url, "--timeout=20")
-        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal((done.returncode, _missing(sink, writer), sink.completes()), (0, 0, 1), done.stdout)
 
 
 def what_a_writer_of_1_1_may_be_compressing_is_said_once_it_is_quiet(place):
@@ -344,7 +491,7 @@ def what_a_writer_of_1_1_may_be_compressing_is_said_once_it_is_quiet(place):
             os.utime(file, (at, at))
         agent = lib.agent(place, sink.url, "--exit-when-drained", "--rescan-interval=100ms")
         equal(agent.wait(30 * lib.SLOW), 1, "exit code")
-        equal(_completes(sink), 0, "not complete")
+        equal(sink.completes(), 0, "not complete")
         return agent.log.read_text()
 
     with Sink(declare=True) as sink:
@@ -380,7 +527,7 @@ def a_compressed_file_that_cannot_be_read_to_its_end_is_said(place):
         writer.end()
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            equal((done.returncode, sink.completes()), (1, 0), done.stdout)
             said = (done.result["message"], *done.result["warnings"])
             check(any("device.log.gz" in text for text in said), said)
 
@@ -397,10 +544,10 @@ def a_compressed_file_that_could_not_be_read_is_read_again(place):
     writer.end()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url, env={"LD_PRELOAD": str(lib.BUILD / "tests/fake/read_error.so")})
-        equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), done.stdout)
+        equal((done.returncode, _missing(sink, writer), sink.completes()), (1, 0, 0), done.stdout)
         check("device.log.gz: it cannot be read to its end" in done.result["message"], done.result)
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal((done.returncode, _missing(sink, writer), sink.completes()), (0, 0, 1), done.stdout)
         equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
@@ -429,7 +576,7 @@ def _is_read_once_the_disk_can(place, where):
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms", env=env, folder=logs)
         until(lambda: "session.held" in agent.log.read_text(), "held")
         failing.unlink()
-        until(lambda: _completes(sink), "it is read again", 100)
+        until(lambda: sink.completes(), "it is read again", 100)
         equal(_missing(sink, writer), 0, "all is sent")
         log = agent.log.read_text()
         check("cannot be read" in log and "damaged" not in log, log)
@@ -448,7 +595,7 @@ def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):
         equal(agent.wait(30 * lib.SLOW), 1, "exit code")
         log = agent.log.read_text()
         equal(_missing(sink, writer), 0, "ours are all sent")
-        equal(_completes(sink), 0, "and not complete")
+        equal(sink.completes(), 0, "and not complete")
         equal(log.count("session.refused"), 2, "a line a reason: " + log)
         check('names=200 example="rank000.log"' in log, log)
     code, sessions = _status(place)
@@ -468,7 +615,7 @@ def files_that_cannot_hold_records_are_told_and_block_nothing(place):
     writer.end()
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal((done.returncode, sink.completes()), (0, 1), done.stdout)
     code, sessions = _status(place)
     equal((code, sessions[0]["other_files"], sessions[0]["not_read"]), (0, 2, []), "status")
 
@@ -481,7 +628,7 @@ def what_is_no_file_in_the_place_of_one_holds(place):
         make(logs / "only" / "device.log")
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            equal((done.returncode, sink.completes()), (1, 0), done.stdout)
             check("not a regular file" in done.result["message"], done.result)
 
 
@@ -503,7 +650,7 @@ def a_directory_that_cannot_be_read_is_said(place):
     with Sink(declare=True) as sink:
         done = place.run("gpufl", "upload", place.logs, "--backend-url", sink.url, "--api-key", lib.KEY, "--json",
                          **more)
-        equal((done.returncode, _completes(sink)), (1, 1), done.stdout + done.stderr)
+        equal((done.returncode, sink.completes()), (1, 1), done.stdout + done.stderr)
         check("cannot be read" in done.stdout, done.stdout)
         done = place.run("gpufl", "status", place.logs, **more)
         equal(done.returncode, 1, done.stdout)
@@ -526,7 +673,7 @@ def a_rotated_file_that_is_cut_off_holds(place):
         writer.end()
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
-            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            equal((done.returncode, sink.completes()), (1, 0), done.stdout)
             packed.write_bytes(whole)
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
             equal(_missing(sink, writer), 0, done.stdout)
@@ -557,7 +704,7 @@ def a_manifest_that_says_nothing_makes_no_other_layout(place):
         spoil(manifest)
         with Sink(declare=True) as sink:
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, len(sink.lines), _completes(sink)), (1, 0, 0), done.stdout)
+            equal((done.returncode, len(sink.lines), sink.completes()), (1, 0, 0), done.stdout)
             check(why in done.result["message"], done.result)
             status = place.run("gpufl", "status", logs)
             equal((status.returncode, why in status.stdout), (1, True), status.stdout)
@@ -565,7 +712,7 @@ def a_manifest_that_says_nothing_makes_no_other_layout(place):
                 manifest.rmdir()
             manifest.write_text(was)
             done = lib.upload(place, sink.url, directory=logs)
-            equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+            equal((done.returncode, _missing(sink, writer), sink.completes()), (0, 0, 1), done.stdout)
             numbers = [json.loads(line)["n"] for line in sink.lines if b'"channel":"device"' in line]
             equal(numbers, sorted(numbers), "in order")
 
@@ -584,11 +731,11 @@ def a_manifest_that_vanished_holds_its_session_after_a_restart_too(place):
         agent.wait(20 * lib.SLOW)
         writer.end()
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        equal((done.returncode, sink.completes()), (1, 0), done.stdout)
         check("is gone: restore it" in place.run("gpufl", "status", place.logs).stdout, "status")
         (place.path / "aside").rename(manifest)
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal((done.returncode, _missing(sink, writer), sink.completes()), (0, 0, 1), done.stdout)
         equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 

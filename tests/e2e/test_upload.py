@@ -225,7 +225,7 @@ def plain_directories_are_read_too(place):
     session = place.logs / "22222222-2222-4222-8222-222222222222"
     session.mkdir()
     line = '{"type":"%s","session_id":"' + session.name + '","n":%d}\n'
-    text = "".join(line % ("x", i) for i in range(20000)) + line % ("shutdown", 0)
+    text = line % ("job_start", 0) + "".join(line % ("x", i) for i in range(20000)) + line % ("shutdown", 0)
     (session / "device.log").write_text(text)
     with gzip.open(session / "system.log.gz", "wt") as f:
         f.write(text)

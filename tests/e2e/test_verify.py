@@ -251,8 +251,8 @@ def what_cannot_be_asked_is_an_error(place):
             ([], {"GPUFL_API_KEY": lib.KEY}, ("--backend-url: missing",)),
             (["--backend-url", backend.url, "--session-id", "none"], {"GPUFL_API_KEY": lib.KEY},
              ("--session-id: 'none': no such session",)),
-            (["--backend-url", backend.url, "--state-dir", "x"], {"GPUFL_API_KEY": lib.KEY},
-             ("--state-dir: has no effect without --resend",))):
+            (["--backend-url", backend.url, "--state-dir", "none"], {"GPUFL_API_KEY": lib.KEY},
+             ("--state-dir: 'none'",))):
         done = place.run("gpufl", "verify", place.logs, *args, env=env)
         equal(done.returncode, 2, done.stdout + done.stderr)
         for word in words:

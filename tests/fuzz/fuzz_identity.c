@@ -12,6 +12,7 @@
 #include "upload/source/java_cursor.h"
 #include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
+#include "upload/source/told.h"
 
 static void check_line(void *arg, const struct progress_line *line)
 {
@@ -23,7 +24,7 @@ static void check_line(void *arg, const struct progress_line *line)
 
 static void check_note(const char *text, size_t size)
 {
-    struct progress_note note;
+    struct progress_note note = {0};
     char *line = strndup(text, size);
     if (line && progress_parse_note(line, &note)) {
         for (const char *c = note.text; *c; c++) {

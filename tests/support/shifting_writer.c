@@ -54,9 +54,10 @@ void shifting_writer_line(void)
     memset(pad, 'x', n);
     pad[n] = '\0';
     snprintf(text, sizeof text,
-             "{\"type\":\"x\",\"session_id\":\"" SHIFTING_ID
+             "{\"type\":\"%s\",\"session_id\":\"" SHIFTING_ID
              "\",\"n\":%d,\"pad\":\"%s\"}\n",
-             shifting_writer.line++, pad);
+             shifting_writer.line ? "x" : "job_start", shifting_writer.line, pad);
+    shifting_writer.line++;
     shifting_append(text);
 }
 

@@ -14,6 +14,7 @@
 #include "tests/support/capture.h"
 #include "tests/support/dirs.h"
 #include "upload/source/scan_session.h"
+#include "upload/source/shifting.h"
 
 #define ID "0123abcd-0000-4000-8000-000000000001"
 
@@ -80,6 +81,39 @@ static void of_a_complete_session_of_1_1_nothing_is_untold(void **state)
     assert_false(channel_state(f.fd, &journal, ID, &f.scan, &f.scan.channel[0]).untold);
     journal_read_fini(&journal);
     close_fixture(&f);
+}
+
+/* A number may be free, and nothing is sent of an empty file. */
+static void numbers_of_1_1_without_a_file_do_not_wait(void **state)
+{
+    (void)state;
+    static const char line[] = "{\"type\":\"job_start\"}\n";
+    char dir[600];
+    char *root = dirs_make();
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    struct scan scan;
+    struct journal_read journal = {0};
+    struct record_stream stream = {.file = 1,
+                                   .offset = sizeof line - 1,
+                                   .head = shifting_head(line, sizeof line - 1),
+                                   .path = ID,
+                                   .channel = "sass"};
+    snprintf(dir, sizeof dir, "%s/" ID, root);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    dirs_append(dir, "sass.4.log", line);
+    dirs_append(dir, "sass.log", "");
+    assert_int_equal(scan_session(&sys_real, fd, ID, ID, &scan), GPUFL_OK);
+    assert_int_equal(channel_state(fd, &journal, ID, &scan, scan.channel).waiting_files,
+                     1);
+    journal_tables_put(&journal, &stream);
+    assert_int_equal(channel_state(fd, &journal, ID, &scan, scan.channel).waiting_files,
+                     0);
+    dirs_append(dir, "sass.2.log", "{\"type\":\"x\"}\n");
+    assert_int_equal(channel_state(fd, &journal, ID, &scan, scan.channel).waiting_files,
+                     1);
+    journal_read_fini(&journal);
+    close(fd);
+    dirs_remove(root);
 }
 
 static void without_a_position_everything_waits(void **state)
@@ -179,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_complete_session_of_1_1_nothing_is_untold),
+        cmocka_unit_test(numbers_of_1_1_without_a_file_do_not_wait),
         cmocka_unit_test(without_a_position_everything_waits),
         cmocka_unit_test(behind_a_position_the_rest_waits),
         cmocka_unit_test(a_sealed_file_that_is_settled_does_not_wait),

@@ -48,6 +48,15 @@ static void errors_name_line_and_column(void **state)
         {"{\"sources\": {}}", "x.json:1:2: sources: expected an array"},
         {"{\"sources\": [{\"folder\": \"/a\"},\n {\"folder\": \" \"}]}",
          "x.json:2:3: sources.folder: empty (give DIR)"},
+        {"{\"sources\": [{\"folder\": \"/a\"},\n {\"folder\": \"/b,/c\"}]}",
+         "x.json:2:3: sources.folder: several directories (give each a source of its "
+         "own)"},
+        {"{\"source\": {\"folder\": [\"/a,/b\"]}}",
+         "x.json:1:13: source.folder: one of its elements contains a comma (give each an "
+         "element of its own)"},
+        {"{\"source\": {\"logTypes\": [\"device\", \" \"]}}",
+         "x.json:1:13: source.logTypes: one of its elements is empty (give each an "
+         "element of its own)"},
         {"{\"sources\": [{\"logTypes\": \"device\"},\n {\"logTypes\": [\"scope\"]}]}",
          "x.json:2:3: sources.logTypes: 'scope': the first source has 'device' (give all "
          "of them the same, or start a second agent)"},
@@ -65,10 +74,10 @@ static void errors_name_line_and_column(void **state)
          "from 1 to 19)"},
         {"{\"agent\": {\"flushInterval\": true}}",
          "x.json:1:12: agent.flushInterval: invalid value 'true' (expected a duration "
-         "such as 250ms, 30s, 5m or 1h)"},
+         "such as 250ms, 30s, 5m or 1h, with a number up to 4294967295)"},
         {"{\"agent\": {\"drainTimeout\": null}}",
          "x.json:1:12: agent.drainTimeout: invalid value '' (expected a duration such as "
-         "250ms, 30s, 5m or 1h)"},
+         "250ms, 30s, 5m or 1h, with a number up to 4294967295)"},
         {"{\"agent\": {\"salvage\": {}}}",
          "x.json:1:12: agent.salvage: expected a boolean, found an object"},
         {"{\"source\": {\"folder\": {\"x\": 1}}}",
@@ -90,7 +99,7 @@ static void errors_name_line_and_column(void **state)
          "number up to 4294967295)"},
         {"{\"agent\": {\"drainTimeout\": -1}}",
          "x.json:1:12: agent.drainTimeout: invalid value '-1' (expected a duration such "
-         "as 250ms, 30s, 5m or 1h)"},
+         "as 250ms, 30s, 5m or 1h, with a number up to 4294967295)"},
         {"{\"source\": {\"folder\": \"/a\\u0000b\"}}",
          "x.json:1:26: contains a NUL character (remove it)"},
         {"{\"source\": {\"folder\\u0000x\": \"/a\"}}",

@@ -969,7 +969,7 @@ static void a_plain_directory_that_is_used_again_is_sent_again(void **state)
     struct live_session s = {.id = RIG_ID};
     snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
     assert_int_equal(mkdir(s.dir, 0700), 0);
-    later_line(&s, "device", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"job_start\",\"n\":1}\n");
     dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":2}\n");
     rig_start(rig);
     rig_run(rig, 70000, false);
@@ -1038,7 +1038,7 @@ static void growth_that_was_rotated_and_compressed_reopens_a_session(void **stat
     snprintf(from, sizeof from, "%s/device.log.gz", s.dir);
     snprintf(to, sizeof to, "%s/device.1.log.gz", s.dir);
     assert_int_equal(mkdir(s.dir, 0700), 0);
-    later_line(&s, "device", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"job_start\",\"n\":1}\n");
     dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":2}\n");
     rig_start(rig);
     rig_run(rig, 70000, false);

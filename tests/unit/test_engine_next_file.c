@@ -144,6 +144,58 @@ static void next_is_made(const struct live_session *s, unsigned number, const ch
     dirs_append(s->dir, name, text);
 }
 
+/* Its lock is not seen on this host. */
+static void writer_is_elsewhere(const struct live_session *s)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/" LAYOUT_MANIFEST, s->dir);
+    assert_int_equal(remove(path), 0);
+    dirs_append(s->dir, LAYOUT_MANIFEST,
+                "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+                "\"session_id\":\"" RIG_ID "\",\"pid\":1,\"boot_id\":"
+                "\"33333333-3333-4333-8333-333333333333\",\"start_ns\":1}\n");
+}
+
+/* Its disk let it neither make the next file nor take the seal back: its last line stands
+ * behind the others in the sealed file. \p seems_over: when it counts as gone. */
+static void a_line_that_comes_behind_a_seal_is_sent(bool seems_over)
+{
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    rig->config.orphan_timeout_ms = seems_over ? 60000 : 0;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_rotate(&s, "device", 1);
+    next_is_made(&s, 2, "");
+    writer_is_elsewhere(&s);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 300000, false);
+    assert_int_equal(st->end.at.lines, 1);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), seems_over);
+    dirs_append(s.dir, "device.1.log", "{\"type\":\"shutdown\",\"n\":2}\n");
+    engine_rescan(rig->engine);
+    rig_run(rig, 300000, false);
+    assert_int_equal(st->end.at.lines, 2);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void
+the_end_of_a_writer_that_cannot_be_probed_may_stand_behind_a_seal(void **state)
+{
+    (void)state;
+    a_line_that_comes_behind_a_seal_is_sent(false);
+}
+
+static void a_complete_session_may_grow_behind_a_seal(void **state)
+{
+    (void)state;
+    a_line_that_comes_behind_a_seal_is_sent(true);
+}
+
 static void the_upload_ends_with(struct rig *rig, unsigned complete, unsigned lines)
 {
     rig_run(rig, 60000, true);
@@ -152,6 +204,27 @@ static void the_upload_ends_with(struct rig *rig, unsigned complete, unsigned li
     assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), complete);
     assert_int_equal(rig_summary(rig).lines_acked, lines);
     assert_int_equal(rig_summary(rig).sessions_blocked, !complete);
+}
+
+static void of_a_writer_that_cannot_be_probed_an_active_file_is_missed(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.orphan_timeout_ms = 60000;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_rotate(&s, "device", 1);
+    writer_is_elsewhere(&s);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 300000, false);
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    assert_non_null(strstr(progress, held_text(HELD_ACTIVE_GONE)));
+    free(progress);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    rig_delete(rig);
 }
 
 static void a_writer_killed_between_two_files_has_ended(void **state)
@@ -293,6 +366,35 @@ static void what_a_rotation_left_that_came_no_further_changes_nothing(void **sta
     rig_delete(rig);
 }
 
+/* Its writer cuts it off once its disk lets it, and makes the next file. */
+static void half_a_line_in_a_file_that_was_sealed_is_its_writer_s(void **state)
+{
+    (void)state;
+    struct live_session s;
+    char sealed[600];
+    struct rig *rig = rig_positions_on(rig_new());
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    char *whole = rig_file(rig, RIG_ID "/device.log");
+    dirs_append(s.dir, "device.log", "{\"type\":\"x\",\"n");
+    live_rotate(&s, "device", 1);
+    rig_start(rig);
+    rig_run(rig, 300000, false);
+    assert_int_equal(st->end.at.lines, 1);
+    assert_int_equal(st->end.skips, 0);
+    snprintf(sealed, sizeof sealed, "%s/device.1.log", s.dir);
+    assert_int_equal(truncate(sealed, (off_t)strlen(whole)), 0);
+    free(whole);
+    live_line(&s, "device", "shutdown", 2);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 300000, false);
+    assert_int_equal(st->end.at.lines, 2);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_delete(rig);
+}
+
 /* They cost their owner a name each. */
 static void thousands_of_empty_files_are_passed_in_several_turns(void **state)
 {
@@ -332,7 +434,12 @@ int main(void)
         cmocka_unit_test(the_upload_ends_soon_and_says_why_it_is_not_complete),
         cmocka_unit_test(a_next_file_that_comes_at_once_is_sent_too),
         cmocka_unit_test(a_next_file_that_comes_late_is_seen),
+        cmocka_unit_test(half_a_line_in_a_file_that_was_sealed_is_its_writer_s),
         cmocka_unit_test(a_writer_that_cannot_be_probed_has_ended_after_a_silence),
+        cmocka_unit_test(
+            the_end_of_a_writer_that_cannot_be_probed_may_stand_behind_a_seal),
+        cmocka_unit_test(a_complete_session_may_grow_behind_a_seal),
+        cmocka_unit_test(of_a_writer_that_cannot_be_probed_an_active_file_is_missed),
         cmocka_unit_test(a_writer_killed_between_two_files_has_ended),
         cmocka_unit_test(one_that_cannot_be_probed_and_was_killed_so_ends_by_its_silence),
         cmocka_unit_test(nothing_of_it_can_be_given_up),

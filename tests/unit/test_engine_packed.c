@@ -207,6 +207,16 @@ static void a_damaged_file_is_decoded_once(void **state)
 #define NAMES         6000
 #define STEP_OF_NAMES (1u << 20)
 
+static unsigned packed_said;
+static void packed_log(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    packed_said += strstr(line, " session.held ") != NULL;
+}
+
+static const struct log packed_counting = {.level = LOG_AT_WARN, .write = packed_log};
+
 static unsigned packed_listings;
 static int counting_open_beneath(int root, const char *path, int flags, mode_t mode)
 {
@@ -216,18 +226,18 @@ static int counting_open_beneath(int root, const char *path, int flags, mode_t m
 
 /* A file that became shorter, and very many after it: one of them may hold what was sent,
  * and whether one does is found out by a listing and a half, in all turns together. */
-static void a_search_among_many_names_lists_them_once(void **state)
+static struct rig *packed_search(struct live_session *s)
 {
-    (void)state;
     static struct sys sys;
-    struct live_session s;
     char name[600];
     char first[600];
     char active[600];
     struct rig *rig = rig_new();
-    live_open(&s, rig->root, RIG_ID);
+    packed_said = 0;
+    rig->config.log = &packed_counting;
+    live_open(s, rig->root, RIG_ID);
     for (int i = 0; i < 200; i++) {
-        live_line(&s, "device", "x", i);
+        live_line(s, "device", "x", i);
     }
     sys = *rig->config.sys;
     sys.open_beneath = counting_open_beneath;
@@ -235,15 +245,15 @@ static void a_search_among_many_names_lists_them_once(void **state)
     rig_start(rig);
     rig_run(rig, 10000, false);
     assert_int_equal(rig_summary(rig).lines_acked, 200);
-    snprintf(active, sizeof active, "%s/device.log", s.dir);
-    snprintf(first, sizeof first, "%s/device.2.log", s.dir);
-    dirs_append(s.dir, "device.2.log", "{\"type\":\"x\"}\n");
+    snprintf(active, sizeof active, "%s/device.log", s->dir);
+    snprintf(first, sizeof first, "%s/device.2.log", s->dir);
+    dirs_append(s->dir, "device.2.log", "{\"type\":\"x\"}\n");
     assert_int_equal(truncate(first, 100000), 0);
     for (int i = 3; i < NAMES; i++) {
-        snprintf(name, sizeof name, "%s/device.%d.log", s.dir, i);
+        snprintf(name, sizeof name, "%s/device.%d.log", s->dir, i);
         assert_int_equal(link(first, name), 0);
     }
-    snprintf(name, sizeof name, "%s/device.1.log", s.dir);
+    snprintf(name, sizeof name, "%s/device.1.log", s->dir);
     assert_int_equal(truncate(active, 100), 0);
     assert_int_equal(rename(active, name), 0);
     rig->engine->gz.step_bytes = STEP_OF_NAMES;
@@ -252,8 +262,32 @@ static void a_search_among_many_names_lists_them_once(void **state)
         rig_run(rig, 10, false);
     }
     assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    return rig;
+}
+
+static void a_search_among_many_names_lists_them_once(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = packed_search(&s);
     /* Inspections list it, too, and so does the writer's lock. */
     assert_true(packed_listings < 3 * NAMES / 1024 + 20);
+    live_close(&s);
+    rig_delete(rig);
+}
+
+static void what_is_searched_again_in_steps_is_said_once(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = packed_search(&s);
+    for (int i = 0; i < 3; i++) {
+        live_line(&s, "scope", "x", i);
+        engine_touch(rig->engine, 0, RIG_ID);
+        rig_run(rig, 90000, false);
+    }
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(packed_said, 1);
     live_close(&s);
     rig_delete(rig);
 }
@@ -267,6 +301,7 @@ int main(void)
         cmocka_unit_test(an_end_far_into_a_file_is_proved_in_steps),
         cmocka_unit_test(a_damaged_file_is_decoded_once),
         cmocka_unit_test(a_search_among_many_names_lists_them_once),
+        cmocka_unit_test(what_is_searched_again_in_steps_is_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -364,6 +364,32 @@ static void change(struct live_session *s, const char *file, long bytes)
     assert_int_equal(bytes < 0 ? unlink(path) : truncate(path, bytes), 0);
 }
 
+/* The first file was not there, so the second one was taken for it. */
+static void a_file_that_is_back_is_late_behind_half_a_line_too(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    dirs_append(s.dir, "device.log", "{\"type\":\"x\",\"n\":1}\n{\"type\":\"x\",\"n");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.skips, 1);
+    uint32_t sent = st->end.at.lines;
+    rig_stop(rig);
+    dirs_append(s.dir, "device.1.log", "{\"type\":\"job_start\"");
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->end.at.lines, sent);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 0);
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    assert_non_null(strstr(progress, held_text(HELD_LATE)));
+    free(progress);
+    rig_delete(rig);
+}
+
 static void give_up(struct rig *rig, const char *channel)
 {
     struct resolve_result result;
@@ -413,6 +439,45 @@ static void what_follows_a_gap_that_was_given_up_is_no_loss(void **state)
     assert_int_equal(st->end.at.lines, 21);
     assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
     rig_delete(rig);
+}
+
+/* The active file is not the first one, as it does not begin the channel. Which number it
+ * has is known if its writer noted it, though on another boot, and else when it is
+ * sealed.
+ */
+static void a_stream_whose_first_files_are_gone_is_stored_once(void **state)
+{
+    (void)state;
+    for (int noted = 0; noted < 2; noted++) {
+        struct live_session s;
+        struct rig *rig = in_three_files(&s);
+        change(&s, "device.1.log", -1);
+        change(&s, "device.2.log", -1);
+        if (noted) {
+            live_tell(&s, "another", "device", 3, 0);
+        }
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+        const struct rig_stream *st =
+            rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.at.lines, 10);
+        assert_int_equal(st->end.at.file, noted ? 3 : 1);
+        live_line(&s, "device", "x", 30);
+        live_rotate(&s, "device", 3);
+        live_line(&s, "device", "shutdown", 31);
+        live_close(&s);
+        engine_rescan(rig->engine);
+        rig_run(rig, 600000, false);
+        rig_stop(rig);
+        rig_lose_journal(rig);
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        assert_int_equal(st->end.at.file, 4);
+        assert_int_equal(st->end.at.lines, 13); /* with the job_start before a shutdown */
+        assert_int_equal(st->end.losses, 1);
+        assert_int_not_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+        rig_delete(rig);
+    }
 }
 
 static void a_file_that_was_cut_goes_on_where_it_is_given_up(void **state)
@@ -585,31 +650,56 @@ static void an_end_in_a_file_that_was_sent_and_deleted_is_taken(void **state)
     rig_delete(rig);
 }
 
+static void end_job(struct rig *rig, struct live_session *s)
+{
+    live_line(s, "device", "shutdown", 30);
+    live_close(s);
+    engine_rescan(rig->engine);
+}
+
+static void start_again(struct rig *rig)
+{
+    rig_stop(rig);
+    rig_start(rig);
+}
+
+/* The journal knows that the uploader has deleted it. */
 static void what_was_deleted_since_the_backup_is_a_loss(void **state)
 {
     (void)state;
-    struct rig_positions backup = {0};
-    struct live_session s;
-    struct rig *rig = in_three_files(&s);
-    rig->config.delete_acked = DELETE_ALL;
-    rig_positions_copy(&backup, &rig->positions);
-    rig_start(rig);
-    rig_run(rig, 600000, false);
-    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
-    assert_int_equal(st->end.at.file, 3);
-    go_back(rig, &backup);
-    live_line(&s, "device", "shutdown", 30);
-    live_close(&s);
-    engine_rescan(rig->engine);
-    rig_run(rig, 3600000, false);
-    st = rig_positions_stream(&rig->positions, RIG_ID, "device");
-    assert_int_equal(st->end.at.file, 3);
-    assert_int_equal(st->end.losses, 1);
-    assert_int_equal(st->end.at.lines, 21); /* the newest sealed file is kept */
-    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
-    assert_int_equal(rig_summary(rig).sessions_done, 1);
-    rig_positions_fini(&backup);
-    rig_delete(rig);
+    for (int i = 0; i < 4; i++) {
+        struct rig_positions backup = {0};
+        struct live_session s;
+        struct rig *rig = in_three_files(&s);
+        bool was_complete = i & 1;
+        rig->config.delete_acked = DELETE_ALL;
+        rig_positions_copy(&backup, &rig->positions);
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.at.file, 3);
+        if (was_complete) {
+            end_job(rig, &s);
+            rig_run(rig, 600000, false);
+            assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+        }
+        go_back(rig, &backup);
+        if (i & 2) {
+            start_again(rig);
+        }
+        if (!was_complete) {
+            end_job(rig, &s);
+        }
+        rig_run(rig, 3600000, false);
+        st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.at.file, 3);
+        assert_int_equal(st->end.losses, 1);
+        assert_int_equal(st->end.at.lines, 21); /* the newest sealed file is kept */
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_positions_fini(&backup);
+        rig_delete(rig);
+    }
 }
 
 /* The backend has a channel up to its third file, which is gone, and so is the journal.
@@ -637,6 +727,39 @@ static bool is_held(struct rig *rig, enum held_reason reason)
     bool held = strstr(progress, held_text(reason)) != NULL;
     free(progress);
     return held;
+}
+
+/* It may have been moved away: a person decides. */
+static void what_somebody_deleted_since_the_backup_is_missed(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig_positions backup = {0};
+        struct live_session s;
+        struct rig *rig = in_three_files(&s);
+        rig_positions_copy(&backup, &rig->positions);
+        rig_start(rig);
+        end_job(rig, &s);
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        change(&s, "device.1.log", -1);
+        go_back(rig, &backup);
+        if (restart) {
+            start_again(rig);
+        }
+        rig_run(rig, 3600000, false);
+        assert_true(is_held(rig, HELD_MISSING));
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 0);
+        give_up(rig, "device");
+        struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.at.lines, 21);
+        assert_int_equal(st->end.losses, 1);
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_positions_fini(&backup);
+        rig_delete(rig);
+    }
 }
 
 static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
@@ -1180,9 +1303,11 @@ int main(void)
         cmocka_unit_test(what_is_too_large_is_halved),
         cmocka_unit_test(a_line_that_is_refused_is_skipped_and_listed),
         cmocka_unit_test(a_session_of_a_killed_writer_ends_behind_its_torn_line),
+        cmocka_unit_test(a_file_that_is_back_is_late_behind_half_a_line_too),
         cmocka_unit_test(an_origin_that_went_back_gets_a_blocked_session_again),
         cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
+        cmocka_unit_test(what_somebody_deleted_since_the_backup_is_missed),
         cmocka_unit_test(
             a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing),
         cmocka_unit_test(a_backend_that_goes_back_gets_what_is_before_half_a_line),
@@ -1203,6 +1328,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_rewritten_in_place_is_not_complete),
         cmocka_unit_test(a_file_that_is_given_up_is_a_loss_at_the_backend),
         cmocka_unit_test(what_follows_a_gap_that_was_given_up_is_no_loss),
+        cmocka_unit_test(a_stream_whose_first_files_are_gone_is_stored_once),
         cmocka_unit_test(a_file_that_was_cut_goes_on_where_it_is_given_up),
         cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
         cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),

@@ -243,6 +243,90 @@ static void a_file_that_a_disk_took_back_is_not_the_next_one(void **state)
     }
 }
 
+/* Four files, of which three begin with the same line, and no more than that was sent of
+ * the newest one; all were sent. */
+static struct rig *with_equal_heads_sent(bool positions, bool packs)
+{
+    struct rig *rig = rig_new();
+    rig = positions ? rig_positions_on(rig) : rig;
+    in_session(rig, HEAD);
+    lines(rig, "device.log", 0, 1);
+    for (int i = 2; i < 6; i += 2) {
+        rotate(rig, packs);
+        in_session(rig, OTHER_HEAD);
+        lines(rig, "device.log", i, i + 1);
+    }
+    rotate(rig, packs);
+    in_session(rig, OTHER_HEAD);
+    rig_start(rig);
+    run(rig);
+    assert_int_equal(rig_summary(rig).lines_acked, 10);
+    rig_stop(rig);
+    return rig;
+}
+
+static void nothing_is_sent_again(struct rig *rig, const char *script,
+                                  enum held_reason reason)
+{
+    in_session(rig, script);
+    rig_start(rig);
+    run(rig);
+    assert_int_equal(rig_summary(rig).lines_acked, 0);
+    assert_true(is_held(rig, reason));
+    rig_delete(rig);
+}
+
+/* Its disk took the last rename back, and not the one before: numbers tell nothing, but
+ * the file goes on as the one before it did. */
+static void the_file_before_is_known_by_its_end(void **state)
+{
+    (void)state;
+    for (int positions = 0; positions < 2; positions++) {
+        nothing_is_sent_again(with_equal_heads_sent(positions, false),
+                              "mv device.1.log device.log",
+                              positions ? HELD_BACKEND_UNPROVED : HELD_ROTATED_GONE);
+        nothing_is_sent_again(with_equal_heads_sent(positions, true),
+                              "gunzip device.1.log && mv device.1.log device.log",
+                              positions ? HELD_BACKEND_UNPROVED : HELD_ROTATED_GONE);
+    }
+}
+
+/* The channel's first file is gone, so its numbers tell nothing, and so are others. */
+static void an_older_file_is_known_by_what_lies_before_it(void **state)
+{
+    (void)state;
+    for (int positions = 0; positions < 2; positions++) {
+        nothing_is_sent_again(
+            with_equal_heads_sent(positions, false),
+            "rm device.log device.1.log device.3.log && mv device.2.log device.1.log",
+            positions ? HELD_BACKEND_UNPROVED : HELD_ROTATED_GONE);
+    }
+}
+
+/* What is in its place goes on, though the channel's first file is gone. */
+static void a_file_behind_the_one_before_goes_on(void **state)
+{
+    (void)state;
+    for (int packs = 0; packs < 2; packs++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        in_session(rig, HEAD);
+        lines(rig, "device.log", 0, 1);
+        rotate(rig, packs);
+        lines(rig, "device.log", 2, 3);
+        rotate(rig, packs);
+        in_session(rig, OTHER_HEAD);
+        rig_start(rig);
+        run(rig);
+        rig_stop(rig);
+        in_session(rig, "rm device.2.log*");
+        lines(rig, "device.log", 6, 6);
+        rig_start(rig);
+        run(rig);
+        assert_stored(rig, "7 0 1 2 3 8 6 ");
+        rig_delete(rig);
+    }
+}
+
 /* As when a person deletes one that was sent: its number stays free. */
 static void a_file_that_is_gone_leaves_the_newer_ones_their_numbers(void **state)
 {
@@ -420,6 +504,9 @@ int main(void)
         cmocka_unit_test(the_own_file_is_not_the_last_one_that_was_read_for_it),
         cmocka_unit_test(of_files_alike_the_order_tells_which_one_it_is),
         cmocka_unit_test(a_file_that_a_disk_took_back_is_not_the_next_one),
+        cmocka_unit_test(the_file_before_is_known_by_its_end),
+        cmocka_unit_test(an_older_file_is_known_by_what_lies_before_it),
+        cmocka_unit_test(a_file_behind_the_one_before_goes_on),
         cmocka_unit_test(a_file_that_is_gone_leaves_the_newer_ones_their_numbers),
         cmocka_unit_test(files_that_are_shorter_wait_and_go_on_once_they_are_not),
         cmocka_unit_test(a_rewritten_file_of_11_goes_on_where_the_bytes_part),

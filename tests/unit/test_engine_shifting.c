@@ -167,10 +167,64 @@ static void a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read(void **
     }
 }
 
+/* One rotation, and of the next one the first rename alone, before the second file was
+ * read. */
+static struct rig *half_a_rotation(void)
+{
+    struct rig *rig = rig_new();
+    one_file(rig, "device.log", 0);
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    in_root(rig, "mv " RIG_ID "/device.log " RIG_ID "/device.2.log");
+    one_file(rig, "device.log", 10);
+    return rig;
+}
+
+static void it_is_finished(struct rig *rig)
+{
+    in_root(rig, "mv " RIG_ID "/device.log " RIG_ID "/device.1.log");
+    one_file(rig, "device.log", 20);
+    in_root(rig, "for f in " RIG_ID "/[ds]*[me].log; do echo '{\"type\":\"shutdown\"}' "
+                 ">>$f; done");
+    rig_run(rig, 5 * MINUTES_MS, false);
+}
+
+static void a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for(void **state)
+{
+    (void)state;
+    struct rig *rig = half_a_rotation();
+    rig_run(rig, MINUTES_MS / 2, false);
+    it_is_finished(rig);
+    char *all = rig_stored(rig, RIG_ID, "device");
+    assert_non_null(strstr(all, "\"n\":29}"));
+    free(all);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void one_that_writes_elsewhere_or_is_still_for_minutes_is_not(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        struct rig *rig = half_a_rotation();
+        for (int s = 0; s < (writes ? 10 : 300); s++) {
+            if (writes) {
+                in_root(rig, "echo '{\"type\":\"x\"}' >>" RIG_ID "/system.log");
+            }
+            rig_run(rig, 1000, false);
+        }
+        it_is_finished(rig); /* which is too late, and said */
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read),
+        cmocka_unit_test(a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for),
+        cmocka_unit_test(one_that_writes_elsewhere_or_is_still_for_minutes_is_not),
         cmocka_unit_test(a_place_in_an_unknown_file_is_not_looked_for_all_the_time),
         cmocka_unit_test(a_place_of_which_only_the_number_is_known_is_found_by_that),
         cmocka_unit_test(without_its_first_file_all_that_is_there_is_sent),

@@ -35,12 +35,31 @@ static void a_text_of_another_version_is_no_reason(void **state)
     assert_int_equal(held_by_text("it is said in other words"), HELD_NOT);
 }
 
+/* A session may be held for one reason at the beginning of each inspection, and for
+ * another one at its end. */
+static void reasons_that_take_turns_are_said_once(void **state)
+{
+    (void)state;
+    uint64_t said = 0;
+    enum held_reason last = HELD_NOT;
+    for (int i = 0; i < 6; i++) {
+        enum held_reason reason = i % 2 ? HELD_REFUSED : HELD_MISSING;
+        assert_int_equal(held_was_said(said, last, reason), i >= 2);
+        said = held_say(said, last, reason);
+        last = reason;
+    }
+    assert_false(held_was_said(said, last, HELD_CUT));
+    assert_false(held_was_said(said, HELD_NOT, HELD_MISSING)); /* it went on */
+    assert_true(held_was_said(0, HELD_CUT, HELD_CUT)); /* as after it was parked */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reason_is_known_by_its_text),
         cmocka_unit_test(each_text_has_room_where_it_is_published),
         cmocka_unit_test(a_text_of_another_version_is_no_reason),
+        cmocka_unit_test(reasons_that_take_turns_are_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

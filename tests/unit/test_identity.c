@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/uuid.h"
+#include "schema/plain_object.h"
 #include "upload/source/identity.h"
 
 #define SID "2a50f868-d207-481f-acea-b3c3fe398b6f"
@@ -33,18 +34,37 @@ static void a_real_sidecar_is_read(void **state)
     assert_int_equal(sidecar.payload_bytes, 320767);
     assert_int_equal(sidecar.payload_crc32, 4294967295u);
     assert_string_equal(sidecar.payload_file, "device.1.log.gz");
+    assert_false(sidecar.salvaged);
 }
 
 /* GOOD with one text replaced by another. */
-static gpufl_status parse_with(const char *from, const char *to)
+static gpufl_status parse_into(const char *from, const char *to, struct sidecar *sidecar)
 {
     char text[1024];
-    struct sidecar sidecar;
     const char *at = strstr(GOOD, from);
     assert_non_null(at);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, to,
              at + strlen(from));
-    return parse(text, &sidecar);
+    return parse(text, sidecar);
+}
+
+static gpufl_status parse_with(const char *from, const char *to)
+{
+    struct sidecar sidecar;
+    return parse_into(from, to, &sidecar);
+}
+
+static void a_sidecar_of_a_window_that_was_left_says_so(void **state)
+{
+    (void)state;
+    static const char *const times[] = {"\"opened_mono_ms\":-1",
+                                        "\"opened_mono_ms\":\"\"", "\"opened\":1"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct sidecar sidecar;
+        gpufl_status status = parse_into("\"opened_mono_ms\":87776", times[i], &sidecar);
+        assert_int_equal(status, GPUFL_OK);
+        assert_true(sidecar.salvaged);
+    }
 }
 
 static void what_does_not_fit_is_refused(void **state)
@@ -126,6 +146,25 @@ static void a_manifest_says_of_which_session_it_is(void **state)
     }
 }
 
+/* Each key is compared with those before it, so there is an end to them. */
+static void a_manifest_of_very_many_members_is_refused(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    char text[4096];
+    for (unsigned more = 0; more < 2; more++) {
+        int len = snprintf(
+            text, sizeof text,
+            "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" SID "\"");
+        for (unsigned i = 3; i < PLAIN_OBJECT_MEMBERS_MAX + more; i++) {
+            len += snprintf(text + len, sizeof text - (size_t)len, ",\"m%u\":[\"]\"]", i);
+        }
+        len += snprintf(text + len, sizeof text - (size_t)len, "}");
+        assert_int_equal(manifest_parse(text, (size_t)len, SID, &manifest),
+                         more ? GPUFL_ERR_FORMAT : GPUFL_OK);
+    }
+}
+
 static gpufl_status parse_listing(const char *channels, struct manifest *out)
 {
     char text[2048];
@@ -203,10 +242,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_real_sidecar_is_read),
+        cmocka_unit_test(a_sidecar_of_a_window_that_was_left_says_so),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_manifest_names_its_own_session),
         cmocka_unit_test(a_manifest_says_of_which_session_it_is),
+        cmocka_unit_test(a_manifest_of_very_many_members_is_refused),
         cmocka_unit_test(a_manifest_lists_channels_within_bounds),
         cmocka_unit_test(job_start_is_found_whatever_its_spacing),
         cmocka_unit_test(a_boot_id_longer_than_any_is_refused),

@@ -253,7 +253,9 @@ static void what_ended_and_what_was_given_up_is_told(void **state)
 static void append_moves(struct journal *journal)
 {
     struct record_directory moved = {
-        .id = {.mark = 5}, .path = "moved", .from = "session1"};
+        .id = {.mark = 5, .user = 6, .boot = 7, .above = 8, .above_own = true},
+        .path = "moved",
+        .from = "session1"};
     struct record_stream again = {
         .stream = 2 * STREAMS, .kind = STREAM_BATCHED, .file = 1, .path = "session1"};
     struct record_stream back = {
@@ -287,6 +289,11 @@ static void sessions_that_move_and_come_back_are_told_apart(void **state)
     char *root = write_and_read(append_moves, &journal);
     assert_int_equal(journal.streams, STREAMS);
     assert_only_stream(&journal, "moved", 2);
+    const struct directory_id *id = journal_read_directory(&journal, "moved");
+    assert_non_null(id);
+    assert_int_equal(id->boot, 7);
+    assert_int_equal(id->above, 8);
+    assert_true(id->above_own);
     assert_non_null(journal_read_done(&journal, "moved"));
     assert_int_equal(journal_read_directory(&journal, "moved")->mark, 5);
     assert_only_stream(&journal, "session1", 2 * STREAMS);

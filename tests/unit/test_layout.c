@@ -64,13 +64,46 @@ static void made_names_are_read_back(void **state)
     layout_numbered(name, "device", 12, true);
     assert_string_equal(name, "device.12.log.gz");
     assert_int_equal(layout_parse(name).number, 12);
+    layout_numbered(name, "device", LAYOUT_NUMBER_MAX, false);
+    assert_string_equal(name, "device.999999999.log");
     layout_active(name, "scope", false);
     assert_string_equal(name, "scope.log");
+    layout_active(name, "scope", true);
+    assert_string_equal(name, "scope.log.gz");
+    layout_loss(name, "spool", 0);
+    assert_string_equal(name, ".gpufl-transport-loss.spool.0.json");
+    layout_ack(name, "sass", 100);
+    assert_string_equal(name, ".gpufl-window-ack.sass.100");
     layout_sidecar(name, "sass", 4);
+    assert_string_equal(name, ".gpufl-window.sass.4.json");
     assert_int_equal(layout_parse(name).kind, LAYOUT_SIDECAR);
     layout_next(name, "sass", 5);
     assert_string_equal(name, ".gpufl-next.sass.5");
     assert_int_equal(layout_parse(name).number, 5);
+}
+
+static void a_name_is_cut_where_its_room_ends(void **state)
+{
+    (void)state;
+    char name[LAYOUT_PATH_MAX + 1];
+    char channel[LAYOUT_PATH_MAX];
+    memset(channel, 'a', sizeof channel);
+    channel[sizeof channel - 3] = '\0';
+    name[LAYOUT_PATH_MAX] = '#';
+    layout_numbered(name, channel, 12, true);
+    assert_int_equal(strlen(name), LAYOUT_PATH_MAX - 1);
+    assert_string_equal(name + LAYOUT_PATH_MAX - 4, "a.1");
+    assert_int_equal(name[LAYOUT_PATH_MAX], '#');
+}
+
+static void a_lock_file_is_named_by_its_device_and_inode(void **state)
+{
+    (void)state;
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    layout_lock_file(name, 2049, 0);
+    assert_string_equal(name, "2049:0");
+    layout_lock_file(name, UINT64_MAX, UINT64_MAX);
+    assert_string_equal(name, "18446744073709551615:18446744073709551615");
 }
 
 static void only_safe_names_become_paths_and_headers(void **state)
@@ -96,6 +129,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_is_classified),
         cmocka_unit_test(made_names_are_read_back),
+        cmocka_unit_test(a_name_is_cut_where_its_room_ends),
+        cmocka_unit_test(a_lock_file_is_named_by_its_device_and_inode),
         cmocka_unit_test(only_safe_names_become_paths_and_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

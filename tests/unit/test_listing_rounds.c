@@ -218,6 +218,102 @@ static void a_new_group_does_not_wait_for_the_large_one_of_another_user(void **s
     rig_delete(rig);
 }
 
+#define LATE 8u
+
+/* A listing of the root, known before, that has come past most names. */
+static void begin_long_listing(struct rig *rig)
+{
+    make_crowd(rig->root);
+    engine_touch(rig->engine, 0, "");
+    do {
+        rig_run(rig, 1, false);
+        assert_non_null(ended_root(rig)->listing);
+    } while (shares_of(&ended_root(rig)->portions.spent, OTHER) < DIRS * 3 / 4);
+}
+
+static void open_late(struct live_session late[LATE], const char *dir)
+{
+    for (unsigned i = 0; i < LATE; i++) {
+        char id[UUID_TEXT];
+        snprintf(id, sizeof id, "11111111-1111-4111-8111-00000000000%u", i);
+        live_open(&late[i], dir, id);
+        live_line(&late[i], "device", "x", 0);
+        assert_int_equal(chown(late[i].dir, USER, USER), 0);
+    }
+}
+
+/* All of them, before the listing of that number has ended. */
+static void until_late_are_sent(struct rig *rig, struct live_session late[LATE],
+                                uint32_t number)
+{
+    for (unsigned i = 0; i < LATE; i++) {
+        until_sent(rig, late[i].id);
+        live_close(&late[i]);
+    }
+    assert_non_null(ended_root(rig)->listing);
+    assert_int_equal(ended_root(rig)->listing_number, number);
+}
+
+/* The watcher has told that something came to the root, and not what: too much happens
+ * there. */
+static void what_comes_during_a_long_listing_waits_for_no_other_listing(void **state)
+{
+    (void)state;
+    need_users();
+    struct rig *rig = rounds_rig();
+    struct live_session late[LATE];
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    begin_long_listing(rig);
+    open_late(late, rig->root);
+    engine_touch(rig->engine, 0, "");
+    until_late_are_sent(rig, late, ended_root(rig)->listing_number);
+    rig_delete(rig);
+}
+
+/* What a group has told is among the events that were lost. */
+static void what_comes_to_a_group_when_events_are_lost_waits_for_no_listing(void **state)
+{
+    (void)state;
+    need_users();
+    struct rig *rig = rounds_rig();
+    struct live_session late[LATE];
+    char group[512];
+    make_group(rig, "group", USER, group);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    begin_long_listing(rig);
+    open_late(late, group);
+    engine_rescan(rig->engine);
+    until_late_are_sent(rig, late, ended_root(rig)->listing_number);
+    rig_delete(rig);
+}
+
+/* Passes beside a listing have pauses, so that it has an end. */
+static void a_long_listing_ends_whatever_is_told_meanwhile(void **state)
+{
+    (void)state;
+    need_users();
+    struct rig *rig = rounds_rig();
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    begin_long_listing(rig);
+    uint32_t number = ended_root(rig)->listing_number;
+    uint64_t begun_ms = 0;
+    uint64_t passes = 0;
+    uint64_t from_ms = rig_now_ms();
+    while (ended_root(rig)->listing_number < number + 4) {
+        engine_touch(rig->engine, 0, "");
+        engine_rescan(rig->engine);
+        rig_run(rig, 1, false);
+        passes += ended_root(rig)->brief.begun_ms != begun_ms;
+        begun_ms = ended_root(rig)->brief.begun_ms;
+        assert_true(rig_now_ms() - from_ms < 60000);
+    }
+    assert_in_range(passes, 1, 1 + (rig_now_ms() - from_ms) / 1000);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +325,9 @@ int main(void)
         cmocka_unit_test(a_session_that_may_be_of_anybody_waits_for_all_directories),
         cmocka_unit_test(a_crowd_in_a_group_delays_no_session_of_another_user),
         cmocka_unit_test(a_new_group_does_not_wait_for_the_large_one_of_another_user),
+        cmocka_unit_test(what_comes_during_a_long_listing_waits_for_no_other_listing),
+        cmocka_unit_test(what_comes_to_a_group_when_events_are_lost_waits_for_no_listing),
+        cmocka_unit_test(a_long_listing_ends_whatever_is_told_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

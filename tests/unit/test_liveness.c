@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "tests/support/rig_backend.h"
 #include "upload/core/registry.h"
 #include "upload/source/liveness.h"
+#include "upload/source/told.h"
 
 #define ID          "77777777-7777-4777-8777-777777777777"
 #define TWO_DAYS_S  (2 * 24 * 3600)
@@ -190,6 +192,49 @@ static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **st
     assert_int_equal(stat(path, &own), 0);
     layout_lock_file(manifest.lock_file, own.st_dev, own.st_ino);
     assert_int_equal(probe(dir, &manifest), WRITER_GONE); /* the original */
+    dirs_remove(dir);
+}
+
+/* A copy may get the inodes of a directory that was removed. */
+static void a_lock_file_that_was_made_later_is_of_a_copy(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    int fd = open(dir, O_RDONLY | O_DIRECTORY);
+    struct statx own;
+    struct manifest manifest = manifest_of_self();
+    dirs_append(dir, LAYOUT_LOCK, "");
+    assert_int_equal(statx(fd, LAYOUT_LOCK, 0, TOLD_LOCK_ASKED, &own), 0);
+    if (!(own.stx_mask & STATX_BTIME)) {
+        close(fd);
+        dirs_remove(dir);
+        skip(); /* the file system does not tell */
+    }
+    layout_lock_file(manifest.lock_file, makedev(own.stx_dev_major, own.stx_dev_minor),
+                     own.stx_ino);
+    const int64_t born_ns = own.stx_btime.tv_sec * 1000000000 + own.stx_btime.tv_nsec;
+    const struct {
+        int64_t told_ns;
+        bool is_copy;
+    } cases[] = {{0, false},
+                 {-1, false}, /* of an earlier version */
+                 {born_ns, false},
+                 {born_ns / 1000 * 1000, false}, /* some file systems tell fewer digits */
+                 {born_ns - 3000000, true},
+                 {born_ns + 3000000, true},
+                 {INT64_MAX, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        manifest.lock_born_ns = cases[i].told_ns;
+        assert_int_equal(told_is_copy(fd, &manifest), cases[i].is_copy);
+        assert_int_equal(probe(dir, &manifest),
+                         cases[i].is_copy ? WRITER_UNKNOWN : WRITER_GONE);
+    }
+    manifest.boot_id[0] ^= 1; /* the same file after a reboot, and another one */
+    manifest.lock_born_ns = born_ns;
+    assert_false(told_is_copy(fd, &manifest));
+    manifest.lock_born_ns -= 3000000;
+    assert_true(told_is_copy(fd, &manifest));
+    close(fd);
     dirs_remove(dir);
 }
 
@@ -422,6 +467,7 @@ int main(void)
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
         cmocka_unit_test(the_free_lock_of_a_copy_says_nothing_while_its_writer_runs),
+        cmocka_unit_test(a_lock_file_that_was_made_later_is_of_a_copy),
         cmocka_unit_test(of_a_writer_that_lost_its_lock_the_process_tells),
         cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),
         cmocka_unit_test(a_free_lock_on_a_shared_file_system_proves_nothing),

@@ -159,6 +159,41 @@ static void with_more_events_than_places_all_are_written(void **state)
     assert_int_equal(lines, 30);
 }
 
+static void each_user_has_lines_of_an_event(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    const struct log log = {.about = &sink->about};
+    assert_int_equal(log_about(&log, 7), LOG_ABOUT_NOBODY);
+    write_many(sink, "warn a.b", 30);
+    assert_int_equal(log_about(&log, 8), 7);
+    write_many(sink, "warn a.b", 20);
+    assert_int_equal(lines, 40);
+    assert_int_equal(log_about(&log, LOG_ABOUT_NOBODY), 8);
+    write_many(sink, "warn a.b", 21);
+    assert_int_equal(lines, 60);
+    text_clear(&written);
+    log_sink_flush(sink);
+    assert_string_equal(all_written(), "warn log.dropped of=a.b lines=10 owner=7\n"
+                                       "warn log.dropped of=a.b lines=1\n");
+}
+
+static void places_are_used_again(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    const struct log log = {.about = &sink->about};
+    for (unsigned i = 0; i < LOG_SINK_EVENTS_MAX; i++) {
+        log_about(&log, i);
+        write_many(sink, "warn a.b", 1);
+    }
+    clock_ms += LOG_SINK_WINDOW_MS;
+    log_about(&log, LOG_SINK_EVENTS_MAX);
+    lines = 0;
+    write_many(sink, "warn a.b", 30);
+    assert_int_equal(lines, 20);
+}
+
 static void a_long_name_is_counted_by_its_beginning(void **state)
 {
     struct log_sink *sink = *state;
@@ -185,6 +220,8 @@ int main(void)
         SINK_TEST(what_is_for_debugging_is_never_dropped),
         SINK_TEST(what_was_dropped_is_told_at_the_end),
         SINK_TEST(with_more_events_than_places_all_are_written),
+        SINK_TEST(each_user_has_lines_of_an_event),
+        SINK_TEST(places_are_used_again),
         SINK_TEST(a_long_name_is_counted_by_its_beginning),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,8 +28,8 @@ static void free_names(struct names *names)
 
 static struct names *make_names(void)
 {
-    struct names *names = calloc(1, sizeof *names);
-    pthread_mutex_init(&names->lock, NULL);
+    struct names *names = names_new();
+    assert_non_null(names);
     return names;
 }
 
@@ -80,11 +80,7 @@ static void only_a_new_name_takes_the_lock(void **state)
 {
     (void)state;
     struct names *names = make_names();
-    pthread_mutexattr_t checks;
     char text[32];
-    pthread_mutexattr_init(&checks);
-    pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&names->lock, &checks);
     for (unsigned i = 0; i < NAMES_MAX; i++) {
         snprintf(text, sizeof text, "name %u", i);
         intern(names, text);
@@ -94,7 +90,23 @@ static void only_a_new_name_takes_the_lock(void **state)
     assert_int_equal(intern(names, "one too many"), names->other_id);
     assert_int_equal(names->overflowed, 2);
     assert_int_equal(pthread_mutex_unlock(&names->lock), 0); /* it is still ours */
-    pthread_mutexattr_destroy(&checks);
+    free_names(names);
+}
+
+/* As in a signal handler that interrupts the one who has the lock. */
+static void within_itself_a_new_name_is_refused(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    size_t len;
+    const char *stored;
+    uint64_t hash = names_hash("new", &len);
+    uint32_t known = intern(names, "known");
+    pthread_mutex_lock(&names->lock);
+    assert_int_equal(names_intern(names, "new", hash, len, &stored), 0);
+    assert_int_equal(intern(names, "known"), known);
+    pthread_mutex_unlock(&names->lock);
+    assert_int_not_equal(intern(names, "new"), 0);
     free_names(names);
 }
 
@@ -104,6 +116,7 @@ int main(void)
         cmocka_unit_test(equal_texts_share_an_id),
         cmocka_unit_test(too_many_names_become_other),
         cmocka_unit_test(only_a_new_name_takes_the_lock),
+        cmocka_unit_test(within_itself_a_new_name_is_refused),
         cmocka_unit_test(too_much_text_becomes_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

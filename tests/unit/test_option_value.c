@@ -59,10 +59,14 @@ static void values_are_taken_or_refused_by_kind(void **state)
         {"flush-interval", "0", ""},
         {"flush-interval", "soon",
          "--flush-interval: invalid value 'soon' (expected a duration such as 250ms, "
-         "30s, 5m or 1h)"},
+         "30s, 5m or 1h, with a number up to 4294967295)"},
         {"flush-interval", "1d",
          "--flush-interval: invalid value '1d' (expected a duration such as 250ms, 30s, "
-         "5m or 1h)"},
+         "5m or 1h, with a number up to 4294967295)"},
+        {"rescan-interval", "4294967295h", ""},
+        {"rescan-interval", "4294967296h",
+         "--rescan-interval: invalid value '4294967296h' (expected a duration above 0 "
+         "such as 250ms, 30s, 5m or 1h, with a number up to 4294967295)"},
         {"compression", "gzip", ""},
         {"compression", "lz4",
          "--compression: invalid value 'lz4' (expected auto, zstd, gzip or none)"},

@@ -85,6 +85,35 @@ static void files_of_an_agent_that_tells_no_figures_are_read(void **state)
     assert_true(line[1].complete);
 }
 
+static void told_owner(void *arg, const struct progress_note *note)
+{
+    char *told = arg;
+    size_t len = strlen(told);
+    snprintf(told + len, 200 - len, "%s%c%u ", note->path, note->owned ? '=' : '?',
+             note->owner);
+}
+
+static void the_owner_of_a_hold_is_told_before_it(void **state)
+{
+    (void)state;
+    char told[200] = "";
+    char *path = dirs_make();
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    dirs_append(dir, "progress",
+                "gpufl-progress 1 pid=7 program=x\n!waits 9 2\n"
+                "!owner a 5\n!held a device gone\n!held a scope gone\n!held b * gone\n"
+                "!owner c 6\n!held d * gone\n!held c * gone\n!owner ../e 7\n"
+                "!owner f\n!held f * gone\n!owner g -1 x\n!owner h 65534 later\n"
+                "!held h * gone\n");
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    progress_notes(&sys_real, root, told_owner, told);
+    assert_string_equal(told, "=9 a=5 a=5 b?0 d?0 c?0 f?0 h=65534 ");
+    close(root);
+    dirs_remove(path);
+}
+
 static void figures_are_those_of_the_stream_in_the_next_line(void **state)
 {
     (void)state;
@@ -281,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_an_agent_that_tells_no_figures_are_read),
+        cmocka_unit_test(the_owner_of_a_hold_is_told_before_it),
         cmocka_unit_test(figures_are_those_of_the_stream_in_the_next_line),
         cmocka_unit_test(figures_that_cannot_be_are_not_told),
         cmocka_unit_test(the_state_directory_of_the_holder_is_the_one_that_it_names),

@@ -2,6 +2,7 @@
 /* Members of a record are found whatever its spacing. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,39 @@ static void keys_are_counted_however_they_are_spelled(void **state)
     }
 }
 
+static void members_are_taken_one_after_the_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *members; /* each with its value, and a semicolon */
+    } row[] = {
+        {"{\"a\":1,\"b\":{\"c\":\"},\"},\"a\":[2,3]}", "a=1;b={\"c\":\"},\"};a=[2,3];"},
+        {" { \"a\" : \"x\\\"\" , \"\\u0062\":null } ", "a=\"x\\\"\";\\u0062=null ;"},
+        {"{}", ""},
+        {"", ""},
+        {"[1]", ""},
+        {"{\"a\":1,\"b\":{\"c\":2", "a=1;"},
+        {"{\"a\":1 \"b\":2}", "a=1 \"b\":2;"},
+        {"{\"a\":\"1\" \"b\":2}", "a=\"1\";"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        size_t len = strlen(row[i].line);
+        char *line = exact_copy(row[i].line, len);
+        struct record_text rest = {line, len};
+        struct record_text name;
+        struct record_text value;
+        char all[100] = "";
+        size_t used = 0;
+        while (record_field_next(&rest, &name, &value)) {
+            used += (size_t)snprintf(all + used, sizeof all - used, "%.*s=%.*s;",
+                                     (int)name.len, name.at, (int)value.len, value.at);
+        }
+        assert_string_equal(all, row[i].members);
+        free(line);
+    }
+}
+
 static void an_integer_is_taken_only_when_it_is_whole(void **state)
 {
     (void)state;
@@ -126,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_is_found_whatever_the_spacing),
         cmocka_unit_test(keys_are_counted_however_they_are_spelled),
+        cmocka_unit_test(members_are_taken_one_after_the_other),
         cmocka_unit_test(an_integer_is_taken_only_when_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

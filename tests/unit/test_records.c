@@ -120,14 +120,19 @@ static void lifecycle_records(void **unused)
 {
     (void)unused;
     struct text text = {0};
+    struct text devices_and_host = {0};
     record_job_start(&text, &context, &state, GPUFL_ENGINE_MONITOR, 5 * SECOND_NS);
     is_golden("job_start", &text);
     record_shutdown(&text, &context, 9 * SECOND_NS);
     is_golden("shutdown", &text);
-    record_system_mark(&text, &context, &state, true, "load\tdata", 6 * SECOND_NS);
+    record_mark_state(&devices_and_host, &state);
+    record_system_mark(&text, &context, &devices_and_host, true, "load\tdata",
+                       6 * SECOND_NS);
     is_golden("system_start", &text);
-    record_system_mark(&text, &context, &state, false, "load\tdata", 7 * SECOND_NS);
+    record_system_mark(&text, &context, &devices_and_host, false, "load\tdata",
+                       7 * SECOND_NS);
     is_golden("system_stop", &text);
+    text_fini(&devices_and_host);
 }
 
 static void what_was_collected(void **unused)
@@ -139,14 +144,19 @@ static void what_was_collected(void **unused)
     static struct tracing none = {.profiler.why = "libcupti.so was not found"};
     static struct tracing traced = {
         .profiler.runs = GPUFL_ENGINE_PC_SAMPLING,
-        .log = {.kernels = 5, .waits = 1},
+        .log = {.kernels = 5, .waits = 1, .files = 2, .files_cut = 1},
         .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
     struct losses losses = {0};
     record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
     losses.count[LOSS_SCOPES] = 16;
     losses.count[LOSS_CALLS] = 1;
+    losses.count[LOSS_SCOPE_PATHS] = 2;
+    losses.count[LOSS_FORGOTTEN] = 1;
     record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
-    losses = (struct losses){.count[LOSS_WAITS] = 4};
+    losses = (struct losses){.count = {[LOSS_WAITS] = 4,
+                                       [LOSS_RECORDS] = 4,
+                                       [LOSS_LAUNCHES] = 30,
+                                       [LOSS_SOURCES] = 1}};
     settings.engine = GPUFL_ENGINE_PC_SAMPLING;
     record_capabilities(&text, &context, &settings, &traced, &losses, 8 * SECOND_NS);
     is_golden("capture_capabilities", &text);
@@ -299,7 +309,7 @@ static void open_log(struct trace_log *log, struct name_times *times)
     device_table_id(&devices, "GPU-22222222-0000-4000-8000-000000000001");
     device_table_id(&devices, "GPU-22222222-0000-4000-8000-000000000000");
     log->devices = (struct trace_devices){.table = &devices, .describe = describe};
-    assert_true(trace_log_init(log, &context, times, false));
+    assert_true(trace_log_init(log, &context, times, NULL));
 }
 
 static struct name_times kernel_times;
@@ -408,6 +418,50 @@ static void the_rest_of_a_trace(void **unused)
     }
 }
 
+/* Or a line would lack them. */
+static void rows_that_find_no_memory_fail_their_lines(void **unused)
+{
+    (void)unused;
+    for (int behind = 0; behind < 2; behind++) {
+        struct trace_log log = {0};
+        open_log(&log, &kernel_times);
+        struct tracer_sink s = trace_log_sink(&log);
+        s.kernel(s.arg, &gemm);
+        struct text *part = behind ? &log.kernel.behind : &log.kernel.rows;
+        part->failed = true;
+        trace_log_finish(&log);
+        assert_true(log.device_lines.failed);
+        trace_log_fini(&log);
+    }
+}
+
+/* Those of functions with one name too many, and of a line in a file without a name. */
+static void samples_without_a_name_are_counted(void **unused)
+{
+    (void)unused;
+    struct trace_log log = {0};
+    open_log(&log, &kernel_times);
+    struct tracer_sink s = trace_log_sink(&log);
+    char symbol[16];
+    struct trace_sample taken = {SECOND_NS, symbol, "/src/gemm.cu",    44, 352,
+                                 1,         14,     "long_scoreboard", 17};
+    for (unsigned i = 0; i < NAMES_MAX + 9; i++) {
+        snprintf(symbol, sizeof symbol, "f%u", i);
+        s.sample(s.arg, &taken);
+        assert_int_equal(log.samples_unnamed,
+                         17 * (uint64_t)(i + 1 < NAMES_MAX ? 0 : i + 2 - NAMES_MAX));
+    }
+    uint64_t before = log.samples_unnamed;
+    snprintf(symbol, sizeof symbol, "f1");
+    taken.file = NULL;
+    s.sample(s.arg, &taken);
+    assert_int_equal(log.samples_unnamed, before + 17);
+    taken.line = 0; /* whose module has no lines */
+    s.sample(s.arg, &taken);
+    assert_int_equal(log.samples_unnamed, before + 17);
+    trace_log_fini(&log);
+}
+
 static void the_text_of_a_source_file(void **unused)
 {
     (void)unused;
@@ -430,6 +484,8 @@ int main(void)
         cmocka_unit_test(rows_of_metrics),
         cmocka_unit_test(a_traced_session),
         cmocka_unit_test(the_rest_of_a_trace),
+        cmocka_unit_test(rows_that_find_no_memory_fail_their_lines),
+        cmocka_unit_test(samples_without_a_name_are_counted),
         cmocka_unit_test(the_text_of_a_source_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -422,7 +422,7 @@ static void replaced_forget_directory(const struct rig *rig)
     struct parked_session *s = parked_find(&ended_root(rig)->parked, RIG_ID);
     assert_non_null(s);
     assert_true(s->complete);
-    s->directory = (struct directory_id){0};
+    parked_set_directory(s, &(struct directory_id){0});
 }
 
 static void a_complete_session_of_an_earlier_journal_gets_its_owner_noted(void **state)

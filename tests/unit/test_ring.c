@@ -114,21 +114,45 @@ static void a_drain_takes_as_much_of_each_ring(void **state)
     struct ring_rows list = {0};
     struct ring *ring[HOT];
     size_t got = 0;
-    unsigned drains = 0;
     for (unsigned i = 0; i < HOT; i++) {
         fill(ring[i] = rings_add(&rings));
     }
+    rings_ask(&rings, &list);
     assert_true(rings_drain(&rings, 1, &list));
     assert_true(list.now.count <= 16384);
     for (unsigned i = 0; i < HOT; i++) {
         assert_int_equal(ring[i]->tail, list.share);
     }
-    for (bool more = true; more; drains++) {
+    for (bool more = true; more;) {
         got += list.now.count;
+        assert_true(list.asked > 0);
         more = rings_drain(&rings, 1, &list);
     }
     assert_int_equal(got + list.now.count, HOT * RING_ROWS);
-    assert_true(drains * list.share <= RINGS_DRAIN_ALL);
+    assert_int_equal(list.asked, 0);
+    free_all(&rings, &list);
+}
+
+static void what_is_recorded_after_it_was_asked_for_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring[HOT];
+    for (unsigned i = 0; i < HOT; i++) {
+        fill(ring[i] = rings_add(&rings));
+    }
+    rings_ask(&rings, &list);
+    while (list.asked) {
+        assert_true(rings_drain(&rings, 1, &list));
+        for (unsigned i = 0; i < HOT; i++) {
+            fill(ring[i]);
+        }
+    }
+    for (unsigned i = 0; i < HOT; i++) {
+        assert_true(ring[i]->tail >= RING_ROWS);
+        assert_true(ring[i]->tail < RING_ROWS + list.share);
+    }
     free_all(&rings, &list);
 }
 
@@ -140,7 +164,6 @@ static void an_end_by_another_thread_comes_while_rings_are_never_empty(void **st
     struct ring *a = rings_add(&rings);
     struct ring *b = rings_add(&rings);
     struct ring *c = rings_add(&rings);
-    uint64_t drained = 0;
     bool begun = false, ended = false;
     fill(b);
     uint64_t scope = instance_of(b, 1);
@@ -148,7 +171,8 @@ static void an_end_by_another_thread_comes_while_rings_are_never_empty(void **st
     ring_push(
         a, &(struct row){
                .mono_ns = 2, .instance = scope, .generation = 1, .kind = ROW_SCOPE_END});
-    while (!ended && drained < RINGS_DRAIN_ALL) {
+    rings_ask(&rings, &list);
+    while (!ended && list.asked) {
         fill(a);
         fill(b);
         fill(c);
@@ -157,7 +181,6 @@ static void an_end_by_another_thread_comes_while_rings_are_never_empty(void **st
             begun = begun || list.now.row[i].instance == scope;
             ended = list.now.row[i].kind == ROW_SCOPE_END;
         }
-        drained += list.share;
     }
     assert_true(begun && ended);
     free_all(&rings, &list);
@@ -210,6 +233,27 @@ static void rows_of_another_session_are_thrown_away(void **state)
 #define THREADS 4
 #define EACH    100000
 
+/* As in a signal handler that interrupts the one who has the lock. */
+static void within_the_lock_nothing_waits_for_it(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring = rings_add(&rings);
+    uint64_t instance = (uint64_t)ring->id << RING_INSTANCE_SHIFT | 1;
+    thread_scopes_push(&ring->scopes, (struct thread_scope){.instance = instance});
+    assert_true(rings_end_elsewhere(&rings, instance));
+    pthread_mutex_lock(&rings.lock);
+    assert_null(rings_add(&rings));
+    assert_false(rings_end_elsewhere(&rings, instance));
+    ring_refresh(ring);
+    assert_int_equal(ring->scopes.count, 1);
+    pthread_mutex_unlock(&rings.lock);
+    ring_refresh(ring);
+    assert_int_equal(ring->scopes.count, 0);
+    free_all(&rings, &list);
+}
+
 static void *produce(void *arg)
 {
     struct ring *ring = arg;
@@ -253,9 +297,11 @@ int main(void)
         cmocka_unit_test(rows_of_all_rings_are_ordered_by_time),
         cmocka_unit_test(an_end_by_another_thread_comes_after_all_that_was_before),
         cmocka_unit_test(a_drain_takes_as_much_of_each_ring),
+        cmocka_unit_test(what_is_recorded_after_it_was_asked_for_is_not_waited_for),
         cmocka_unit_test(an_end_by_another_thread_comes_while_rings_are_never_empty),
         cmocka_unit_test(scopes_end_in_any_order_and_on_any_thread),
         cmocka_unit_test(a_full_ring_keeps_room_for_the_ends_of_open_scopes),
+        cmocka_unit_test(within_the_lock_nothing_waits_for_it),
         cmocka_unit_test(rows_of_another_session_are_thrown_away),
         cmocka_unit_test(nothing_is_lost_between_threads),
     };

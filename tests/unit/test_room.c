@@ -41,19 +41,21 @@ static void count_line(void *arg, enum log_level level, const char *line)
 
 static const struct log counted = {.level = LOG_AT_DEBUG, .write = count_line};
 
-/* Sessions of one line each, in the layout that needs neither manifest nor lock. */
+/* Sessions of two lines each, in the layout that needs neither manifest nor lock. */
 static void plant(const char *root, const char *name, unsigned count, bool empty,
                   mode_t mode)
 {
     for (unsigned i = 0; i < count; i++) {
         char dir[700];
-        char line[200];
+        char lines[300];
         snprintf(dir, sizeof dir, "%s/%s-%u", root, name, i);
-        snprintf(line, sizeof line, "{\"type\":\"shutdown\",\"session_id\":\"%s-%u\"}\n",
-                 name, i);
+        snprintf(lines, sizeof lines,
+                 "{\"type\":\"job_start\",\"session_id\":\"%s-%u\"}\n"
+                 "{\"type\":\"shutdown\",\"session_id\":\"%s-%u\"}\n",
+                 name, i, name, i);
         assert_int_equal(mkdir(dir, mode), 0);
         if (!empty) {
-            dirs_append(dir, "device.log", line);
+            dirs_append(dir, "device.log", lines);
         }
         assert_int_equal(chown(dir, OTHER, OTHER), 0);
     }

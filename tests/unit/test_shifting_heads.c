@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,11 +76,44 @@ static void a_first_line_counts_whatever_follows(void **state)
     dirs_remove(dir);
 }
 
+/* As of a writer that tells that it lives before it begins. */
+static void a_first_record_may_have_long_lines_before_it(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned bytes; /* of the line before it */
+        bool begins;
+    } row[] = {{10, true}, {500, true}, {600, true}, {60000, true}, {70000, false}};
+    for (size_t i = 0; i < 2 * sizeof row / sizeof row[0]; i++) {
+        char *dir = dirs_make();
+        bool gz = i % 2;
+        static char text[80000];
+        snprintf(text, sizeof text,
+                 "{\"type\":\"heartbeat\",\"x\":\"%0*d\"}\n"
+                 "{\"type\":\"job_start\",\"session_id\":\"s\"}\n",
+                 (int)row[i / 2].bytes, 7);
+        dirs_append(dir, "device.1.log", text);
+        char command[700];
+        snprintf(command, sizeof command, "gzip %s/device.1.log", dir);
+        assert_int_equal(gz ? system(command) : 0, 0);
+        struct shifting_place oldest;
+        const struct tail_where where = {.root = open(dir, O_RDONLY | O_DIRECTORY),
+                                         .path = ".",
+                                         .channel = "device",
+                                         .layout = SESSION_SHIFTING};
+        assert_int_equal(shifting_first(&sys_real, &where, 1, &oldest), GPUFL_OK);
+        assert_int_equal(oldest.begins, row[i / 2].begins);
+        close(where.root);
+        dirs_remove(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_among_files_that_take_long_is_short_and_counted),
         cmocka_unit_test(a_first_line_counts_whatever_follows),
+        cmocka_unit_test(a_first_record_may_have_long_lines_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,8 @@ static void assert_same(const struct packed_stream *a, const struct packed_strea
     assert_true(a->offset == b->offset && a->head == b->head && a->lines == b->lines);
     assert_true(a->mark.bytes == b->mark.bytes && a->mark.crc32 == b->mark.crc32);
     assert_true(a->sealed.stream == b->sealed.stream && a->sealed.file == b->sealed.file);
-    assert_true(a->sealed.bytes == b->sealed.bytes);
+    assert_true(a->sealed.bytes == b->sealed.bytes &&
+                a->sealed.deleted == b->sealed.deleted);
     assert_true(a->sealed.mark.bytes == b->sealed.mark.bytes &&
                 a->sealed.mark.crc32 == b->sealed.mark.crc32);
     assert_true(stream_place_is(&a->end.at, &b->end.at));
@@ -45,7 +46,8 @@ static struct packed_stream some_stream(void)
         .sealed = {.stream = (uint32_t)number(32),
                    .file = (uint32_t)number(32),
                    .bytes = number(64),
-                   .mark = {(uint32_t)number(32), (uint32_t)number(32)}},
+                   .mark = {(uint32_t)number(32), (uint32_t)number(32)},
+                   .deleted = (uint32_t)number(32)},
         .end = {.at = {(uint32_t)number(32), number(64), number(64),
                        (uint32_t)number(32)},
                 .file_crc = (uint32_t)number(32),

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/core/open_scopes.h"
+#include "collector-lib/writer/open_scopes.h"
 #include "collector-lib/writer/summary.h"
 
 static void pairs_are_matched_in_any_order(void **state)

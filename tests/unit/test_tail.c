@@ -171,6 +171,7 @@ static void layouts_are_told_apart(void **state)
     struct fixture f;
     struct scan scan;
     char dir[600];
+    char fifo[700];
     begin(&f);
     live_line(&f.live, "device", "x", 1);
     assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
@@ -185,6 +186,11 @@ static void layouts_are_told_apart(void **state)
     dirs_append(dir, "device.1.log.gz", "x");
     assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
     assert_int_equal(scan.layout, SESSION_SHIFTING);
+    snprintf(fifo, sizeof fifo, "%s/.gpufl-window.z.1.json", dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0); /* whoever made it, it is no sidecar */
+    assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
+    assert_int_equal(scan.layout, SESSION_SHIFTING);
+    assert_int_equal(scan.unread.reason[UNREAD_IRREGULAR].names, 1);
     dirs_append(dir, ".gpufl-window.device.1.json", "{}");
     assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
     assert_int_equal(scan.layout, SESSION_WINDOWS);

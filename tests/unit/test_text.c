@@ -2,6 +2,8 @@
 /* Numbers and strings as they stand in a line. */
 #include "tests/support/check.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,30 @@ static void numbers_are_plain_decimal(void **state)
     expect(&text, "18446744073709551615");
     text_i64(&text, INT64_MIN);
     expect(&text, "-9223372036854775808");
+    char want[24];
+    for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10) {
+        for (uint64_t value = power - 1; value <= power + 1; value++) {
+            text_u64(&text, value);
+            snprintf(want, sizeof want, "%" PRIu64, value);
+            expect(&text, want);
+        }
+    }
     text_fini(&text);
+}
+
+static void what_lacks_a_part_has_failed(void **state)
+{
+    (void)state;
+    struct text text = {0}, part = {0};
+    text_puts(&text, "[");
+    text_puts(&part, "1");
+    text_join(&text, &part);
+    expect(&text, "[1");
+    part.failed = true;
+    text_join(&text, &part);
+    assert_true(text.failed);
+    text_fini(&text);
+    text_fini(&part);
 }
 
 static void strings_are_escaped_and_always_valid_utf8(void **state)
@@ -84,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_plain_decimal),
+        cmocka_unit_test(what_lacks_a_part_has_failed),
         cmocka_unit_test(strings_are_escaped_and_always_valid_utf8),
         cmocka_unit_test(it_grows_as_needed),
         cmocka_unit_test(room_is_made_behind_what_is_there),

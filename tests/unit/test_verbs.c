@@ -33,9 +33,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"trace", verb_trace},     {"monitor", verb_monitor},    {"upload", read_and_run},
-    {"status", read_and_run},  {"quarantine", read_and_run}, {"info", verb_info},
-    {"version", verb_version},
+    {"trace", verb_trace},    {"monitor", verb_monitor},    {"upload", read_and_run},
+    {"status", read_and_run}, {"quarantine", read_and_run}, {"info", verb_info},
+    {"verify", read_and_run}, {"version", verb_version},
 };
 
 /* Runs \p line, words with blanks between, of which the first is the verb. */
@@ -101,6 +101,16 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"quarantine list a b", "'b': unexpected argument (see gpufl quarantine --help)"},
         {"quarantine list a --all",
          "--all: has no effect with list, which lists all (leave it out)"},
+        {"quarantine list a --proxy none",
+         "--proxy: has no effect with list (leave it out)"},
+        {"quarantine show a b --api-key k",
+         "--api-key: has no effect with show (leave it out)"},
+        {"quarantine drop a b --same-origin",
+         "--same-origin: has no effect with drop (leave it out)"},
+        {"verify a --session-id s --all",
+         "--all: has no effect with --session-id (leave it out)"},
+        {"verify a --same-origin",
+         "--same-origin: has no effect without --resend (give both)"},
         {"quarantine show a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "

@@ -252,8 +252,9 @@ static void what_is_made_in_a_group_is_told_by_its_name(void **state)
     make(t, "g"); /* watched as one that is new in the root, first */
     await(t, "g", HINT_CHANGED);
     ask_group(t, "g");
-    make(t, "h");
-    ask(t, "h"); /* served after that */
+    make(t, "g/h");
+    ask(t, "g/h"); /* served after that, or told by it; of a name in the root, the root
+                      tells */
     make(t, "g/s");
     await(t, "g/s", HINT_CHANGED);
     is_noticed(t, "g/s");

@@ -210,6 +210,9 @@ static enum made batch_skip(struct stream *st, const struct record_quarantine *w
     *skip = *why;
     offer->record = (struct record_offer){
         .file = st->file, .begin = st->offset, .end = why->end, .lines = 1};
+    if (torn) { /* what is known of it is in memory */
+        offer->record.mark = batch_mark(offer, (size_t)(why->end - st->offset));
+    }
     offer->part.skip = skip;
     offer->part.torn = torn;
     part_measure_over(offer, crc);
@@ -269,7 +272,7 @@ static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t c
 /* There is no newline within a batch's size, or within what may be decoded for one: a
  * long line. Tries a large buffer; a line longer than that is quarantined once its end is
  * found. */
-static enum made batch_long_line(struct stream *st, bool final)
+static enum made batch_long_line(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
@@ -292,7 +295,8 @@ static enum made batch_long_line(struct stream *st, bool final)
         return batch_offer(st, &cut, false);
     }
     if (chunk.at_end) {
-        return final ? batch_torn_end(st, chunk.len) : batch_unfinished(st);
+        return next_file_is_final(st, &chunk) ? batch_torn_end(st, chunk.len)
+                                              : batch_unfinished(st);
     }
     return batch_too_long(st, st->offset + chunk.len, crc32c(0, engine->raw, chunk.len));
 }
@@ -300,10 +304,9 @@ static enum made batch_long_line(struct stream *st, bool final)
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
-    bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
-            if (!next_file_may_begin(st)) {
+            if (!next_file_is_final(st, chunk)) {
                 st->rest = STREAM_PENDING;
                 next_file_wait(st);
                 return MADE_NOTHING;
@@ -328,11 +331,12 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         return MADE_NOTHING;
     }
     if (!chunk->at_end) {
-        enum made made = batch_long_line(st, final);
+        enum made made = batch_long_line(st);
         raw_lines_shrink(session->root->engine);
         return made;
     }
-    return final ? batch_torn_end(st, chunk->len) : batch_unfinished(st);
+    return next_file_is_final(st, chunk) ? batch_torn_end(st, chunk->len)
+                                         : batch_unfinished(st);
 }
 
 enum made batch_make(struct stream *st)

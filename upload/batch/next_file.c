@@ -11,16 +11,27 @@
  * cannot. */
 #define NEXT_FILE_WAIT_MS 500u
 
-/* A living writer may take the seal of its newest file back, and append to it. */
-bool next_file_may_begin(const struct stream *st)
+/* Nothing more comes behind the \p left bytes that are left of a sealed file. A writer
+ * that lives may take the seal of its newest one back, or write on in it. */
+static bool next_file_may_begin(const struct stream *st, uint64_t left)
 {
     const struct session *session = st->session;
-    const struct sys *sys = session->root->engine->config.sys;
     struct tail_where where = stream_where(st);
-    return st->file < st->highest || session_writer_is_gone(session) ||
-           (session_writer_is_unprobed(session) &&
-            session_silent(session, sys->now_ms())) ||
-           tail_where_has_next(sys, &where);
+    where.offset += left;
+    return session->layout != SESSION_LIVE || st->file < st->highest ||
+           session_writer_is_gone(session) ||
+           tail_where_has_next(session->root->engine->config.sys, &where);
+}
+
+/* A writer that cannot make the next file may cut half a line off the one it has sealed.
+ */
+bool next_file_is_final(const struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct session *session = st->session;
+    uint64_t now_ms = session->root->engine->config.sys->now_ms();
+    bool silent = session_writer_is_unprobed(session) && session_silent(session, now_ms);
+    return chunk->sealed ? (chunk->len && silent) || next_file_may_begin(st, chunk->len)
+                         : session_writer_is_gone(session);
 }
 
 bool next_file_pass(struct stream *st)
@@ -50,9 +61,6 @@ void next_file_wait(struct stream *st)
     if (now_ms < next_file_due_ms(st)) {
         stream_enqueue(st, true, next_file_due_ms(st));
         return;
-    }
-    if (session_writer_is_unprobed(session)) {
-        return; /* its files are inspected again */
     }
     st->rest = STREAM_DRAINED;
     log_warn(

@@ -7,9 +7,9 @@
 
 #include "upload/core/stream.h"
 
-/** For a stream at the end of a sealed file. \return true if nothing more can come in it.
- */
-bool next_file_may_begin(const struct stream *stream);
+/** For a stream whose file was read to its end into \p chunk. \return true if nothing
+ * more can come there, or be cut off. */
+bool next_file_is_final(const struct stream *stream, const struct tail_chunk *chunk);
 
 /** The file of which a person gave up the rest is not there, and a later one is: goes on
  * with the next number. \return false if the journal cannot be written now. */

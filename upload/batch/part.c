@@ -14,9 +14,9 @@
 static uint32_t part_file_crc(const struct offer *offer)
 {
     const struct stream *st = offer->stream;
-    return offer->record.file != st->end.at.file ? 0
-           : st->jump                            ? st->jump_crc
-                                                 : st->end.file_crc;
+    return st->jump                                ? st->jump_crc
+           : offer->record.file != st->end.at.file ? 0
+                                                   : st->end.file_crc;
 }
 
 void part_measure(struct offer *offer, size_t len)

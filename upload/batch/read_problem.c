@@ -2,32 +2,34 @@
 /* Decides whether a channel begins later, is held, or waits for its directory. */
 #include "upload/batch/read_problem.h"
 
-#include "base/log.h"
-#include "schema/records.h"
 #include "upload/batch/next_file.h"
 #include "upload/core/position.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 
-/* It was sent once and deleted since, and the backend has gone back behind it. */
-static bool read_problem_was_sent_before(const struct stream *st)
+/* It was sent once and deleted by this uploader since, and the backend has gone back
+ * behind it. Where somebody else has deleted it, a person decides, as of any file that is
+ * gone: it may have been moved away. */
+static bool read_problem_was_sent_and_deleted(const struct stream *st)
 {
     const struct stream_place top = {.file = st->end.top_file,
                                      .offset = st->end.top_offset};
-    return st->positions && stream_place_before(&st->end.at, &top);
+    return st->id && st->positions && st->lowest <= st->sealed.deleted + 1 &&
+           stream_place_before(&st->end.at, &top);
 }
 
-/* Its first files are gone: lost, or delivered and deleted by an uploader with another
- * journal. What is there is sent; the session is not reported complete. */
+/* Its first files are gone: lost, or delivered and deleted. What is there is sent; the
+ * session is not reported complete. */
 static bool read_problem_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
     struct engine *engine = session->root->engine;
-    bool begun = st->id && !stream_begins_again(st) && !read_problem_was_sent_before(st);
+    bool sent = read_problem_was_sent_and_deleted(st);
+    bool begun = st->id && !stream_begins_again(st) && !sent;
     if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
         return false;
     }
-    bool sent = st->id && read_problem_was_sent_before(st);
     position_begin_at(st, st->lowest, st->positions ? 0 : st->offset, st->head);
     st->lost = st->lost || sent; /* nobody can bring it back: the backend is told */
     st->gap = st->gap || !sent;
@@ -42,21 +44,18 @@ static bool read_problem_begins_later(struct stream *st)
     return true;
 }
 
-/* The active file does not begin the channel, and nothing was sent of it yet. */
+/* The active file does not begin the channel, and nothing was sent of it yet. So it is
+ * not the first one, and has the number that its writer noted. */
 static bool read_problem_begins_in_the_middle(struct stream *st)
 {
-    struct engine *engine = st->session->root->engine;
     if (st->id || st->file > 1 || st->offset) {
         return false;
     }
-    st->gap = true;
-    trouble_say(&engine->trouble,
-                "session %s, channel %s does not start with its " RECORD_JOB_START
-                " record: earlier files are missing",
-                st->session->id, stream_channel(st));
-    log_warn(engine->config.log, "session.gap",
-             "session=%s channel=%s reason=\"earlier files are missing\"",
-             st->session->id, stream_channel(st));
+    missing_first(st);
+    if (st->noted > 1) {
+        position_begin_at(st, st->noted, 0, st->head);
+        st->jump = st->positions;
+    }
     return true;
 }
 

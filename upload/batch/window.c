@@ -2,60 +2,18 @@
 /* Offers sealed 1.3 windows byte for byte, under their sidecar's identity. */
 #include "upload/batch/window.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "schema/protocol.h"
 #include "upload/batch/window_id.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
 #include "upload/http/encode.h"
 #include "upload/source/identity.h"
-
-static struct tail_where window_where(const struct stream *st, uint32_t file)
-{
-    return (struct tail_where){.root = st->session->root->fd,
-                               .path = st->session->path,
-                               .directory = &st->session->directory,
-                               .channel = stream_channel(st),
-                               .layout = SESSION_WINDOWS,
-                               .file = file};
-}
-
-static gpufl_status window_read_file(const struct session *session, const char *name,
-                                     char **text, size_t *len)
-{
-    int dir = session_open_directory(session);
-    gpufl_status status = dir >= 0 ? file_read(session->root->engine->config.sys, dir,
-                                               name, IDENTITY_MAX_BYTES, text, len)
-                          : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
-                                            : GPUFL_ERR_IO;
-    if (dir >= 0) {
-        close(dir);
-    }
-    return status;
-}
-
-static gpufl_status window_read_sidecar(const struct stream *st, uint32_t file,
-                                        struct sidecar *out)
-{
-    const struct session *session = st->session;
-    char name[LAYOUT_PATH_MAX];
-    char *text;
-    size_t len;
-    layout_sidecar(name, stream_channel(st), file);
-    gpufl_status status = window_read_file(session, name, &text, &len);
-    if (status == GPUFL_OK) {
-        status = sidecar_parse(text, len, session->id, stream_channel(st), file, out);
-        free(text);
-    }
-    return status;
-}
 
 /* Size and CRC of the payload must be what the sidecar says. */
 static gpufl_status window_check_payload(const struct sys *sys, int fd,
@@ -98,7 +56,7 @@ static bool window_delivered_by_another(const struct stream *st,
     char *text;
     size_t len;
     layout_ack(name, stream_channel(st), st->file);
-    if (window_read_file(session, name, &text, &len) != GPUFL_OK) {
+    if (session_read_file(session, name, &text, &len) != GPUFL_OK) {
         return false;
     }
     uuid_format(sidecar->window_id, id_text);
@@ -196,7 +154,7 @@ static bool window_is_too_large(int fd)
 enum made window_make(struct stream *st)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = window_where(st, st->file);
+    struct tail_where where = stream_where_window(st, st->file);
     struct sidecar sidecar;
     int fd;
     bool gz;
@@ -204,7 +162,7 @@ enum made window_make(struct stream *st)
         st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
-    gpufl_status side = window_read_sidecar(st, st->file, &sidecar);
+    gpufl_status side = stream_read_sidecar(st, st->file, &sidecar);
     gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
     if (payload == GPUFL_ERR_IO) {
         stream_hold(st, HELD_WINDOW_UNREADABLE);
@@ -232,7 +190,7 @@ enum made window_make(struct stream *st)
 enum held_reason window_problem(const struct stream *st, uint32_t file)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = window_where(st, file);
+    struct tail_where where = stream_where_window(st, file);
     struct sidecar sidecar;
     int fd;
     bool gz;
@@ -242,7 +200,7 @@ enum held_reason window_problem(const struct stream *st, uint32_t file)
                                              : HELD_WINDOW_UNREADABLE;
     }
     close(fd);
-    return window_read_sidecar(st, file, &sidecar) == GPUFL_OK ? HELD_NOT
+    return stream_read_sidecar(st, file, &sidecar) == GPUFL_OK ? HELD_NOT
                                                                : HELD_WINDOW_SIDECAR;
 }
 
@@ -254,10 +212,10 @@ bool window_is_whole(const void *stream, uint32_t file)
 gpufl_status window_open(struct stream *st, struct offer *offer)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = window_where(st, offer->record.file);
+    struct tail_where where = stream_where_window(st, offer->record.file);
     struct sidecar sidecar;
     bool gz;
-    gpufl_status status = window_read_sidecar(st, offer->record.file, &sidecar);
+    gpufl_status status = stream_read_sidecar(st, offer->record.file, &sidecar);
     if (status == GPUFL_OK) {
         status = tail_open_window(sys, &where, &offer->fd, &gz);
     }

@@ -13,6 +13,23 @@ static const struct {
 } held_rows[HELD_REASONS_COUNT] = {[HELD_NOT] = {"not", "", HELD_EXIT_MEND},
                                    HELD_REASONS(HELD_ROW_)};
 
+_Static_assert(HELD_REASONS_COUNT <= 64, "each reason has a bit");
+
+static uint64_t held_bits(uint64_t said, enum held_reason last)
+{
+    return last == HELD_NOT ? 0 : said | UINT64_C(1) << last;
+}
+
+bool held_was_said(uint64_t said, enum held_reason last, enum held_reason reason)
+{
+    return (held_bits(said, last) >> reason & 1) != 0;
+}
+
+uint64_t held_say(uint64_t said, enum held_reason last, enum held_reason reason)
+{
+    return held_bits(said, last) | UINT64_C(1) << reason;
+}
+
 const char *held_key(enum held_reason reason)
 {
     return held_rows[reason].key;

@@ -4,6 +4,9 @@
 #ifndef GPUFL_UPLOAD_CORE_HELD_H
 #define GPUFL_UPLOAD_CORE_HELD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /** What ends a hold, other than that the cause goes away. */
 enum held_exit {
     HELD_EXIT_MEND,    /**< nothing: the text says what to do */
@@ -17,8 +20,8 @@ enum held_exit {
     X(DELETED, "deleted", RESOLVE, "a file was deleted before all of it was sent")       \
     X(SHORTER, "shorter", RESOLVE, "a file is shorter than what was sent from it")       \
     X(LATE, "late", RESOLVE,                                                             \
-      "a file came after a later one was sent: it can only be sent with the whole "      \
-      "session (gpufl upload --force)")                                                  \
+      "a file came after a later one was sent: only a backend without positions can "    \
+      "get it (gpufl upload --force)")                                                   \
     X(OTHER, "other", RESOLVE,                                                           \
       "the file that was being read is gone: another one has its name")                  \
     X(EARLIER, "earlier", FORCE,                                                         \
@@ -40,7 +43,7 @@ enum held_exit {
     X(ROTATED_UNREADABLE, "rotated_unreadable", RESOLVE,                                 \
       "a rotated file cannot be read")                                                   \
     X(WINDOW_MISSING, "window_missing", RESOLVE,                                         \
-      "a window is missing before the newest one")                                       \
+      "a window is missing: one before the newest, or the last of its channel")          \
     X(WINDOW_UNREADABLE, "window_unreadable", RESOLVE, "a window cannot be opened")      \
     X(WINDOW_SIDECAR, "window_sidecar", RESOLVE, "a window has no valid sidecar")        \
     X(BATCH, "batch", RESOLVE, "a batch from an earlier run cannot be re-read")          \
@@ -100,12 +103,19 @@ enum held_exit {
     X(MANIFEST_GONE, "manifest_gone", RESOLVE,                                           \
       "its .gpufl-session.json is gone: restore it")                                     \
     X(NOT_READ, "not_read", RESOLVE, "files that may hold records are not read")         \
-    X(GAP, "gap", RESOLVE, "its first files were gone")                                  \
+    X(GAP, "gap", RESOLVE, "files of it were gone before they were read")                \
     X(REFUSED, "refused", RESOLVE, "lines were rejected")
 
 #define HELD_ENUM_(id, key, exit, text) HELD_##id,
 
 enum held_reason { HELD_NOT, HELD_REASONS(HELD_ENUM_) HELD_REASONS_COUNT };
+
+/** Whether \p reason was logged since nothing held: \p said has a bit for each that was,
+ * and \p last is the one that holds, or did; HELD_NOT = none. */
+bool held_was_said(uint64_t said, enum held_reason last, enum held_reason reason);
+
+/** \return \p said once \p reason was logged, too. Two reasons may take turns. */
+uint64_t held_say(uint64_t said, enum held_reason last, enum held_reason reason);
 
 /** A word for figures, such as "missing". */
 const char *held_key(enum held_reason reason);

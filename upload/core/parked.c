@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "upload/core/kept_bytes.h"
+#include "upload/source/directory_mark.h"
 
 #define PROGRESS_LINE 36u /* of a channel, without the path */
 
@@ -66,6 +67,24 @@ void parked_streams(const struct parked_session *s,
                     struct packed_stream out[SCAN_CHANNELS_MAX])
 {
     stream_unpack(s->packed, s->streams, out);
+}
+
+struct directory_id parked_directory(const struct parked_session *s)
+{
+    return (struct directory_id){.mark = s->mark,
+                                 .boot = s->this_boot ? directory_this_boot() : 0,
+                                 .user = s->user,
+                                 .above = s->above,
+                                 .above_own = s->above_own};
+}
+
+void parked_set_directory(struct parked_session *s, const struct directory_id *id)
+{
+    s->mark = id->mark;
+    s->this_boot = id->boot && id->boot == directory_this_boot();
+    s->user = id->user;
+    s->above = id->above;
+    s->above_own = id->above_own;
 }
 
 /* Adds or subtracts it from the counts of complete sessions. */

@@ -13,6 +13,7 @@
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/record_directory.h"
 #include "upload/journal/stream_pack.h"
 #include "upload/owners/waiting.h"
 #include "upload/source/scan.h"
@@ -40,12 +41,16 @@ struct parked_session {
     bool wanted : 1;
     bool no_manifest : 1; /**< a person gave up its manifest */
     bool in_cursor : 1;
-    bool replaced : 1;             /**< a directory of another user has its place; said */
-    bool conceded : 1;             /**< … which is left at that */
-    uint8_t outcome : 2;           /**< enum session_outcome */
-    struct directory_id directory; /**< as of a session */
-    uint64_t names_ns;             /**< when its directory had changed by the last look at
-                                      the names in it, 0 = none in this run */
+    bool replaced : 1;   /**< a directory of another user has its place; said */
+    bool conceded : 1;   /**< … which is left at that */
+    uint8_t outcome : 2; /**< enum session_outcome */
+    bool this_boot : 1;  /**< see parked_directory(), as for those that follow */
+    bool above_own : 1;
+    uint32_t above;
+    uint32_t user;
+    uint64_t mark;
+    uint64_t names_ns;        /**< when its directory had changed by the last look at
+                                 the names in it, 0 = none in this run */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
                                  session */
     /** Its streams, see parked_streams(); the path's text follows. */
@@ -106,6 +111,10 @@ struct parked_session *parked_new(struct parked *parked, const char *path, uint3
 /** Copies the streams of a session to \p out, `streams` of them. */
 void parked_streams(const struct parked_session *session,
                     struct packed_stream out[SCAN_CHANNELS_MAX]);
+
+/** \return the directory of a session. What that of another boot was is of no use. */
+struct directory_id parked_directory(const struct parked_session *session);
+void parked_set_directory(struct parked_session *session, const struct directory_id *id);
 
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);

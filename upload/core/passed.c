@@ -83,6 +83,24 @@ void passed_take(struct root *root, uint32_t stream, uint32_t file)
     passed_note(root, &record);
 }
 
+void passed_raise(struct root *root, uint32_t stream, uint32_t by)
+{
+    const struct record_passed all = {
+        .stream = stream, .first = 1, .last = UINT32_MAX, .returned = 1};
+    if (by == 0 || !passed_any(root, stream)) {
+        return;
+    }
+    (void)record_append_passed(root->journal, &all);
+    for (size_t i = 0; i < root->passes; i++) {
+        struct record_passed *is = &root->passed[i];
+        if (is->stream == stream) {
+            is->first += by;
+            is->last += by;
+            (void)record_append_passed(root->journal, is);
+        }
+    }
+}
+
 void passed_forget(struct root *root, uint32_t stream)
 {
     const struct record_passed all = {.stream = stream, .first = 1, .last = UINT32_MAX};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of files that were given up. If one comes back, that is said once: it is
- * behind the position, so nothing else would notice it. */
+/* The numbers of files that were given up, or, in the layout of 1.1, that were gone
+ * before they were read. If one comes back, that is said, in the other layouts once: it
+ * is behind the position, so nothing else would notice it. */
 #ifndef GPUFL_UPLOAD_CORE_PASSED_H
 #define GPUFL_UPLOAD_CORE_PASSED_H
 
@@ -12,8 +13,8 @@
 struct parked_session;
 struct root;
 
-/** Notes that files \p first to \p last of a stream were given up. What cannot be noted
- * now is not told. */
+/** Notes that files \p first to \p last of a stream were given up or gone. What cannot be
+ * noted now is not told. */
 void passed_add(struct root *root, uint32_t stream, uint32_t first, uint32_t last);
 
 /** Applies a record of the journal. */
@@ -27,6 +28,9 @@ bool passed_has(const struct root *root, uint32_t stream, uint32_t file);
 
 /** Notes that a file has come back. */
 void passed_take(struct root *root, uint32_t stream, uint32_t file);
+
+/** Notes that the numbers of the stream's files were raised. */
+void passed_raise(struct root *root, uint32_t stream, uint32_t by);
 
 /** Forgets what was given up of a stream: it is read again, or forgotten itself. */
 void passed_forget(struct root *root, uint32_t stream);

@@ -356,6 +356,8 @@ void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64
     st->seal_read_ms = 0;
     st->mark = (struct record_mark){0};
     st->known = (struct file_known){0};
+    st->jump_measured = false;
+    st->jump_crc = 0;
 }
 
 void position_next_file(struct stream *st, uint64_t head)

@@ -71,6 +71,16 @@ struct group {
     bool reported;  /**< by the watcher, not by a listing */
 };
 
+/** A pass over the names in a root, beside a listing of it that takes long, which looks
+ * into what is not known, for few directories of each owner. */
+struct brief {
+    struct listing *listing; /**< under way, or NULL */
+    struct shares spent;     /**< by each owner */
+    bool wanted;             /**< something came, and which name it has is not known */
+    uint64_t begun_ms;
+    uint64_t next_ms; /**< none begins before */
+};
+
 /** A watched root. */
 struct root {
     struct engine *engine;
@@ -118,6 +128,7 @@ struct root {
     struct listing *listing;  /**< under way, or NULL */
     struct group group;       /**< the same of a directory in the root */
     struct portions portions; /**< of the listing */
+    struct brief brief;       /**< what came meanwhile */
     struct shares touched;  /**< what was looked into in this turn, as it was reported */
     struct path_table kept; /**< see lifecycle/kept.h */
     struct other_roots *others; /**< see lifecycle/other_root.h */

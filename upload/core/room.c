@@ -127,6 +127,7 @@ static void room_say(const struct root *root, struct room_wait *wait)
         return;
     }
     wait->said = wait->found;
+    uint32_t about = log_about(engine->config.log, wait->owner);
     log_warn(engine->config.log, "owner.waits",
              "root=%s owner=%" PRIu32 " directories=%u kept_bytes=%" PRIu64
              " limit_bytes=%" PRIu64 " note=\"this user has more directories here than "
@@ -134,13 +135,16 @@ static void room_say(const struct root *root, struct room_wait *wait)
              "sent or removed; others are not affected\"",
              root->path, wait->owner, wait->found,
              shares_of(&engine->shares, wait->owner), engine->shares.limit);
+    log_about(engine->config.log, about);
 }
 
 static void room_say_fits(const struct root *root, const struct room_wait *wait)
 {
+    const struct log *log = root->engine->config.log;
     if (wait->said) {
-        log_info(root->engine->config.log, "owner.fits", "root=%s owner=%" PRIu32,
-                 root->path, wait->owner);
+        uint32_t about = log_about(log, wait->owner);
+        log_info(log, "owner.fits", "root=%s owner=%" PRIu32, root->path, wait->owner);
+        log_about(log, about);
     }
 }
 

@@ -2,15 +2,20 @@
 /* Creates, finds and drops sessions, and lists those to be inspected or completed. */
 #include "upload/core/session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "upload/core/kept_bytes.h"
 #include "upload/owners/owners.h"
+#include "upload/source/identity.h"
 
 #define LATER_MIN_MS 20u
 
@@ -155,21 +160,45 @@ void session_set_state(struct session *session, enum session_state state)
     }
 }
 
+uint32_t session_log_about(const struct session *session)
+{
+    _Static_assert(LOG_ABOUT_NOBODY == SHARES_NOBODY, "it is not known");
+    return log_about(session->root->engine->config.log, session->charged_to);
+}
+
 void session_say_hold(struct session *session, const char *channel, const char *reason)
 {
     struct engine *engine = session->root->engine;
+    uint32_t about = session_log_about(session);
     log_error(engine->config.log, "session.held", "session=%s channel=%s reason=\"%s\"",
               session->id, channel, reason);
+    log_about(engine->config.log, about);
     trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
                 channel, reason);
     engine->trouble.stamp++;
 }
 
+/* Who else could do something about it cannot even see what it is. */
+static void session_say_owner(struct session *session, enum held_reason reason)
+{
+    uint32_t owner =
+        reason == HELD_DIRECTORY ? session_user(session) : SESSION_OWNER_UNKNOWN;
+    if (owner != SESSION_OWNER_UNKNOWN && owner != geteuid()) {
+        log_info(session->root->engine->config.log, "session.closed",
+                 "session=%s owner=%u note=\"its owner can let this user read it, or "
+                 "remove it\"",
+                 session->id, owner);
+    }
+}
+
 void session_hold(struct session *session, enum held_reason reason)
 {
-    if (session->hold_reason != reason) {
+    enum held_reason last = (enum held_reason)session->hold_reason;
+    if (!held_was_said(session->holds_said, last, reason)) {
         session_say_hold(session, "*", held_text(reason));
+        session_say_owner(session, reason);
     }
+    session->holds_said = held_say(session->holds_said, last, reason);
     session->hold_reason = (uint8_t)reason;
     session->held = true;
 }
@@ -179,6 +208,20 @@ int session_open_directory(const struct session *session)
     const struct root *root = session->root;
     return directory_open(root->engine->config.sys, root->fd, session->path,
                           &session->directory);
+}
+
+gpufl_status session_read_file(const struct session *session, const char *name,
+                               char **text, size_t *len)
+{
+    int dir = session_open_directory(session);
+    gpufl_status status = dir >= 0 ? file_read(session->root->engine->config.sys, dir,
+                                               name, IDENTITY_MAX_BYTES, text, len)
+                          : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
+                                            : GPUFL_ERR_IO;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return status;
 }
 
 void session_note_directory(struct session *session)
@@ -213,6 +256,23 @@ uint32_t session_lane(const struct session *session)
     return session->owner == SESSION_OWNER_UNKNOWN && !runs
                ? SESSION_OWNER_NONE
                : owners_account(&session->root->engine->owners, session->owner);
+}
+
+uint32_t session_user_at(const struct root *root, const char *path, uint32_t noted,
+                         uint32_t seen)
+{
+    struct stat st;
+    if (noted) {
+        return noted - 1;
+    }
+    return fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint32_t)st.st_uid
+                                                                  : seen;
+}
+
+uint32_t session_user(const struct session *session)
+{
+    return session_user_at(session->root, session->path, session->directory.user,
+                           session->owner);
 }
 
 bool session_is_anothers(const struct session *session)

@@ -124,6 +124,7 @@ struct session {
                                           published; or NULL */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
+    uint64_t holds_said;        /**< all that were, see held_was_said() */
     uint64_t holds_noted;       /**< stands for its holds as they were noted last */
     unsigned unread;            /**< files that are not read and may hold records */
     uint64_t unread_mark;       /**< stands for their names */
@@ -196,6 +197,9 @@ void session_mark_later(struct session *session, uint64_t now_ms);
 /** A session that is to be completed is added to the engine's list of those. */
 void session_set_state(struct session *session, enum session_state state);
 
+/** As log_about(), with the account whose session it is, if that is known. */
+uint32_t session_log_about(const struct session *session);
+
 /** Logs why \p channel waits ("*" = the whole session). */
 void session_say_hold(struct session *session, const char *channel, const char *reason);
 
@@ -205,6 +209,11 @@ void session_hold(struct session *session, enum held_reason reason);
 /** Opens the directory that was noted, with O_PATH. \return the descriptor, or -1 with
  * errno: ESTALE if another one is in its place. */
 int session_open_directory(const struct session *session);
+
+/** Reads a small file of its directory; the caller frees *text. \return GPUFL_OK,
+ * GPUFL_ERR_NOT_FOUND or what file_read() says. */
+GPUFL_MUST gpufl_status session_read_file(const struct session *session, const char *name,
+                                          char **text, size_t *len);
 
 /** Appends to the journal by what its directory is known again, once something of the
  * session is there. */
@@ -223,6 +232,14 @@ bool session_is_one(const struct session *session);
  * directory, also in a group, as the group of one user may let others make sessions in
  * it. */
 uint32_t session_lane(const struct session *session);
+
+/** \return the uid of the directory \p path: as the journal has \p noted it (plus one, 0
+ * = not), else as it is now, else as it was \p seen; SESSION_OWNER_UNKNOWN. */
+uint32_t session_user_at(const struct root *root, const char *path, uint32_t noted,
+                         uint32_t seen);
+
+/** The same of a session. */
+uint32_t session_user(const struct session *session);
 
 /** \return true if it was not asked for as such, but with all that are there, by another
  * user than its own. */

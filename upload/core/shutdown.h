@@ -23,4 +23,18 @@ void shutdown_release(const struct stream *stream, uint64_t now_ms);
  * without a lock to probe, or if a person gave up what may have held it. */
 bool shutdown_is_last(const struct stream *stream);
 
+/** Reads the last window that is there of each 1.3 channel, once in a run. With
+ * gz_cache.busy, the next inspection goes on. */
+void shutdown_look(struct session *session);
+
+/** A 1.3 writer ends each channel by its shutdown. \return true if another channel has
+ * it and this one has not: its last window is gone, even if no name is left of it. A
+ * writer that was killed wrote none, and one that dropped rows has said so. What a person
+ * has given up may be that window. */
+bool shutdown_lacks_window(const struct stream *stream);
+
+/** \return true if all last windows were read, and none is missing: they may be deleted.
+ */
+bool shutdown_windows_told(const struct session *session);
+
 #endif

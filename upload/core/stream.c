@@ -3,6 +3,9 @@
 #include "upload/core/stream.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "upload/source/identity.h"
 
 /* How often the backend is asked of a stream that is held because its file is not there.
  */
@@ -48,8 +51,35 @@ struct tail_where stream_where(const struct stream *st)
         .any_number = st->gap || st->lost,
         .head = st->head,
         .index = st->index,
+        .before = st->session->layout == SESSION_SHIFTING ? &st->sealed : NULL,
         .cache = gz_cache_for(&root->engine->gz, session_lane(st->session), st),
     };
+}
+
+struct tail_where stream_where_window(const struct stream *st, uint32_t file)
+{
+    return (struct tail_where){.root = st->session->root->fd,
+                               .path = st->session->path,
+                               .directory = &st->session->directory,
+                               .channel = stream_channel(st),
+                               .layout = SESSION_WINDOWS,
+                               .file = file};
+}
+
+gpufl_status stream_read_sidecar(const struct stream *st, uint32_t file,
+                                 struct sidecar *out)
+{
+    const struct session *session = st->session;
+    char name[LAYOUT_PATH_MAX];
+    char *text;
+    size_t len;
+    layout_sidecar(name, stream_channel(st), file);
+    gpufl_status status = session_read_file(session, name, &text, &len);
+    if (status == GPUFL_OK) {
+        status = sidecar_parse(text, len, session->id, stream_channel(st), file, out);
+        free(text);
+    }
+    return status;
 }
 
 bool stream_falls_short(const struct stream *st)
@@ -61,6 +91,11 @@ bool stream_falls_short(const struct stream *st)
 bool stream_is_unbegun(const struct stream *st, uint32_t file, uint64_t offset)
 {
     return st->unbegun && file == st->highest + 1 && offset == 0;
+}
+
+bool stream_is_between_files(const struct stream *st)
+{
+    return st->seal_read_ms && st->all_read && st->file == st->highest;
 }
 
 bool stream_packed_is_whole(const struct stream *stream, uint32_t file, uint64_t offset)
@@ -199,9 +234,11 @@ void stream_hold(struct stream *st, enum held_reason reason)
         st->rest = STREAM_DRAINED;
         return;
     }
-    if (st->hold_reason != reason) {
+    enum held_reason last = (enum held_reason)st->hold_reason;
+    if (!held_was_said(st->holds_said, last, reason)) {
         session_say_hold(st->session, stream_channel(st), held_text(reason));
     }
+    st->holds_said = held_say(st->holds_said, last, reason);
     st->hold_reason = (uint8_t)reason;
     st->held = true;
 }

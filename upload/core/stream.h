@@ -9,12 +9,14 @@
 #include "upload/core/session.h"
 #include "upload/journal/journal_records.h"
 #include "upload/owners/queue.h"
+#include "upload/source/scan_numbers.h"
 #include "upload/source/tail.h"
 
 /** In `seen` of a live stream, the size of the active file starts at this bit. */
 #define STREAM_SEEN_SHIFT 9
 
 struct offer;
+struct sidecar;
 
 /** Whether something of it is left, according to the last inspection or read. */
 enum stream_rest {
@@ -57,6 +59,21 @@ struct stream_whole {
     uint32_t file;
 };
 
+/** What the last window of a channel tells of its end. */
+enum last_window {
+    LAST_WINDOW_UNREAD,
+    LAST_WINDOW_ENDS,   /**< its writer wrote the shutdown */
+    LAST_WINDOW_OPEN,   /**< it did not, in this window */
+    LAST_WINDOW_SILENT, /**< it is gone, cannot be read, or was left by a killed writer */
+};
+
+/** How far the last window was read for that, in this run. */
+struct stream_last {
+    uint64_t offset;
+    uint32_t file;
+    uint8_t tells; /**< enum last_window */
+};
+
 /** How much of its file the last offer took. */
 enum stream_took {
     STREAM_TOOK_PART,
@@ -71,6 +88,7 @@ struct stream {
     struct session *session;
     struct offer *offer;          /**< the current one, or NULL */
     uint64_t due_ms;              /**< not before this */
+    struct scan_numbers rotated;  /**< shifting layout: which numbers have a file */
     uint64_t seek_at_ms;          /**< held: when its end is compared again */
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
@@ -78,14 +96,17 @@ struct stream {
     struct file_known known;     /**< the file that was read last */
     uint64_t damaged;            /**< stamp of one that has no whole line behind offset */
     struct record_mark mark;     /**< of file, before offset */
-    struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
+    struct record_sealed sealed; /**< live: its newest sealed file, as it was seen;
+                                    shifting layout: the file before, as it was read */
     struct record_end end;       /**< where it ends at the backend, by positions */
     struct stream_whole whole;
     struct stream_search search;
     struct stream_sought sought;
+    struct stream_last last;  /**< 1.3 */
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
+    uint64_t holds_said;  /**< as in its session */
     uint64_t goal_offset; /**< of goal_file */
     uint64_t cut_at;      /**< with END_CUT: 1 + size of its active file when that was
                              found, 0 = it is not known */
@@ -97,7 +118,8 @@ struct stream {
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
     uint64_t seal_read_ms;   /**< since when all of a sealed file is settled, and the next
-                                one is not there; 0 = that is not so */
+                                one is not there, or, shifting layout, its number is
+                                free; 0 = that is not so */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
     uint64_t reached_offset; /**< of reached_file */
@@ -109,25 +131,27 @@ struct stream {
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t told_active;    /**< live: number of the active file that its writer noted in
                                 the directory, 0 = none, or later files are there */
-    uint32_t there_highest;  /**< highest numbered file in the directory, or told */
-    uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
-    uint32_t counted_file;   /**< last file counted in the summary */
-    uint32_t goal_file;      /**< up to where it was when a run on demand saw it first, if
-                                it is another user's; 0 = not known */
-    uint32_t jump_crc;       /**< with jump: of its file up to its position */
-    uint32_t ended_file;     /**< of which a person gave up what cannot be read */
-    uint8_t index;           /**< shifting layout: number of file when last seen */
-    uint8_t channel;         /**< index into the root's channel_name */
-    uint8_t kind;            /**< enum stream_kind */
-    uint8_t layout;          /**< 1 + enum session_layout in the journal, 0 = not there */
-    uint8_t hold_reason;     /**< enum held_reason; the last one that was logged */
-    uint8_t asked_for;       /**< enum held_reason; why its end was asked for */
+    uint32_t
+        noted; /**< likewise, also if it was noted elsewhere, where it proves nothing */
+    uint32_t there_highest; /**< highest numbered file in the directory, or told */
+    uint32_t lowest;        /**< lowest numbered payload seen, 0 = none */
+    uint32_t counted_file;  /**< last file counted in the summary */
+    uint32_t goal_file;     /**< up to where it was when a run on demand saw it first, if
+                               it is another user's; 0 = not known */
+    uint32_t jump_crc;      /**< with jump: of its file up to its position */
+    uint32_t ended_file;    /**< of which a person gave up what cannot be read */
+    uint8_t index;          /**< shifting layout: number of file when last seen */
+    uint8_t channel;        /**< index into the root's channel_name */
+    uint8_t kind;           /**< enum stream_kind */
+    uint8_t layout;         /**< 1 + enum session_layout in the journal, 0 = not there */
+    uint8_t hold_reason;    /**< enum held_reason; the last one that was logged */
+    uint8_t asked_for;      /**< enum held_reason; why its end was asked for */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool told : 1;      /**< live: its writer noted numbers in the directory that count */
     bool held : 1;      /**< until something changes in the directory */
     bool keep : 1;      /**< part of it was accepted without proof that it is stored */
-    bool gap : 1;       /**< its first files were deleted before they were read */
+    bool gap : 1;       /**< files of it were gone before they were read */
     bool lost : 1;      /**< a person gave up part of it */
     bool all_read : 1;  /**< everything up to `seen` was read */
     bool positions : 1; /**< it goes by positions, for good */
@@ -156,6 +180,13 @@ const char *stream_channel(const struct stream *stream);
 /** \return where the stream is to be read. */
 struct tail_where stream_where(const struct stream *stream);
 
+/** \return where a 1.3 window of it is to be read. */
+struct tail_where stream_where_window(const struct stream *stream, uint32_t file);
+
+/** Reads the sidecar of that window. \return GPUFL_OK if it is valid. */
+GPUFL_MUST gpufl_status stream_read_sidecar(const struct stream *stream, uint32_t file,
+                                            struct sidecar *out);
+
 /** \return true if it is not as far as it was sent to an earlier backend: unless there is
  * more to read, part of its files was deleted since. */
 bool stream_falls_short(const struct stream *stream);
@@ -163,6 +194,10 @@ bool stream_falls_short(const struct stream *stream);
 /** \return true if nothing is missing at that place, although no file is there: its
  * writer ended between two files. */
 bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offset);
+
+/** \return true if all of its newest sealed file is settled, and its writer, which is not
+ * known to be gone, has not made the next one. */
+bool stream_is_between_files(const struct stream *stream);
 
 /** \return true if its writer is gone and has written nothing behind that place, as it
  * has noted itself: another tool that compressed its active file has got all of it. */

@@ -13,11 +13,11 @@
 #include "upload/core/raw_lines.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/ack.h"
 #include "upload/engine/next_wait.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
+#include "upload/engine/replies.h"
 #include "upload/engine/root.h"
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
@@ -25,7 +25,6 @@
 #include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/discovery.h"
-#include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
@@ -36,8 +35,7 @@
 #define SALVAGED_AT_ONCE (1u << 20)
 /* A turn looks into some hundred directories at most: what the watcher, the sockets and
  * systemd have to say does not wait for all there are. */
-#define ROUNDS_A_TURN    4u
-#define CLOCK_SKEW_MAX_S 60
+#define ROUNDS_A_TURN 4u
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -120,79 +118,6 @@ void engine_flush(struct engine *engine)
         o->retry_at_ms = 0;
     }
     engine_rescan(engine);
-}
-
-static bool engine_is_offer(const struct engine *engine, const void *tag)
-{
-    for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o == tag) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Warns once: records from this machine would not line up with those from others. */
-static void engine_warn_of_skew(struct engine *engine)
-{
-    int64_t skew_s = engine->counters.clock_skew_s;
-    if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
-        engine->skew_said = true;
-        log_warn(
-            engine->config.log, "origin.clock_skew",
-            "seconds=%lld note=\"the backend's clock minus the local one: correct one of "
-            "them; times are sent as they were recorded\"",
-            (long long)skew_s);
-    }
-}
-
-static void engine_count_reply(struct engine *engine, const struct transport_reply *reply)
-{
-    struct counters *counters = &engine->counters;
-    counters_note_status(&counters->answers, reply->status);
-    if (reply->server_time_s) {
-        counters->clock_skew_s = reply->server_time_s - engine->config.sys->wall_s();
-        counters->clock_skew_known = true;
-        engine_warn_of_skew(engine);
-    }
-}
-
-static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
-{
-    struct transport_reply reply;
-    bool any = false;
-    while (engine->config.transport.next(engine->config.transport.self, &reply)) {
-        any = true;
-        engine_count_reply(engine, &reply);
-        if (reply.tag == &engine->alive) {
-            alive_on_reply(engine, &reply, now_ms);
-            continue;
-        }
-        engine->origin.in_flight--;
-        engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
-        if (reply.tag == &engine->origin) {
-            origin_on_probe(&engine->origin, &reply, now_ms);
-            origin_change_settle(engine);
-            continue;
-        }
-        if (reply.tag == &engine->origin.asks_proof) {
-            origin_on_proof(&engine->origin, &reply, now_ms);
-            origin_change_settle(engine);
-            continue;
-        }
-        origin_note_proof(&engine->origin, &reply);
-        engine->origin.in_flight++; /* until it is handled: what it is about stays */
-        origin_change_settle(engine);
-        engine->origin.in_flight--;
-        if (reply.kind == TRANSPORT_ENDS || reply.kind == TRANSPORT_PLACE) {
-            end_seek_on_reply(reply.tag, &reply, now_ms);
-        } else if (engine_is_offer(engine, reply.tag)) {
-            ack_reply(reply.tag, &reply, now_ms);
-        } else {
-            completion_on_reply(reply.tag, &reply, now_ms);
-        }
-    }
-    return any;
 }
 
 static void engine_collect_syncs(struct engine *engine)
@@ -304,7 +229,7 @@ uint64_t engine_turn(struct engine *engine)
     }
     do {
         room_ranges_go_on(engine);
-        again = engine_take_replies(engine, now_ms);
+        again = replies_take(engine, now_ms);
         engine_collect_syncs(engine);
         engine_list_roots(engine, now_ms);
         again = parking_open_some(engine) || again;

@@ -222,10 +222,12 @@ static void report_name_held(struct engine_summary *out, const struct session *s
                              const char *channel, uint8_t reason)
 {
     char user[32] = "";
-    if (session_is_anothers(s) && s->owner != SESSION_OWNER_UNKNOWN) {
-        snprintf(user, sizeof user, " of user %u", s->owner);
-    }
     if (!out->held[0] && reason != HELD_NOT) {
+        uint32_t owner = session_user(s);
+        if ((session_is_anothers(s) || reason == HELD_DIRECTORY) &&
+            owner != SESSION_OWNER_UNKNOWN && owner != geteuid()) {
+            snprintf(user, sizeof user, " of user %u", owner);
+        }
         snprintf(out->held, sizeof out->held, "session %s%s%s%s waits: %s", s->path, user,
                  *channel ? ", channel " : "", channel,
                  held_text((enum held_reason)reason));

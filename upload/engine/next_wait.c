@@ -136,7 +136,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
         sending = 0;
     } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
         next_wait_for_offers(engine, false, &sending, now_ms);
-        if (send_order_has_room(engine, now_ms) && !send_has_probe(engine, now_ms)) {
+        if (send_order_has_room(engine, now_ms) &&
+            !send_order_has_probe(engine, now_ms)) {
             next_wait_for_lanes(&engine->live, &sending, now_ms);
             next_wait_for_lanes(&engine->backlog, &sending, now_ms);
         }

@@ -44,14 +44,14 @@ static void import_figures(struct stream *st, const struct progress_line *line)
 }
 
 /* The backend knows where it ends, and by which bytes: the journal's end is taken for no
- * more than it proves, and it is asked. */
+ * more than it proves, and it is asked. Of a file that was come to, nothing was sent. */
 static void import_proved(struct stream *st, const struct progress_line *line)
 {
     const struct stream_place here = {.file = line->file, .offset = line->offset};
     const struct stream_place top = {.file = st->end.top_file,
                                      .offset = st->end.top_offset};
     st->positions = st->unproved = true;
-    if (stream_place_before(&top, &here)) {
+    if (here.offset && stream_place_before(&top, &here)) {
         st->end.top_file = here.file;
         st->end.top_offset = here.offset;
     }

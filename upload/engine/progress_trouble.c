@@ -3,6 +3,7 @@
 #include "upload/engine/progress_trouble.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "upload/core/engine_state.h"
 #include "upload/core/held.h"
@@ -15,27 +16,51 @@
 #define NAMED_OWNERS 64u
 #define NAMED_OF_ONE 64u
 
+/* For when the directory is gone. */
+static void progress_trouble_owner(struct text *text, const char *path, uint32_t owner)
+{
+    if (owner != SESSION_OWNER_UNKNOWN) {
+        text_printf(text, "!owner %s %" PRIu32 "\n", path, owner);
+    }
+}
+
+static void progress_trouble_parked_owner(struct text *text, const struct root *root,
+                                          const struct parked_session *s)
+{
+    progress_trouble_owner(
+        text, s->node.path,
+        session_user_at(root, s->node.path, s->user, SESSION_OWNER_UNKNOWN));
+}
+
+static void progress_trouble_put(struct text *text, const struct session *s,
+                                 const char *channel, const char *what)
+{
+    progress_trouble_owner(text, s->path, session_user(s));
+    text_printf(text, "!held %s %s %.155s\n", s->path, channel, what);
+}
+
 static void progress_trouble_held(struct text *text, const struct session *s)
 {
     if (s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE) {
-        text_printf(text, "!held %s * %s\n", s->path, held_text(HELD_AWAY));
+        progress_trouble_put(text, s, "*", held_text(HELD_AWAY));
     } else if (s->held && s->hold_reason) {
-        text_printf(text, "!held %s * %.120s\n", s->path,
-                    held_text((enum held_reason)s->hold_reason));
+        progress_trouble_put(text, s, "*", held_text((enum held_reason)s->hold_reason));
     } else if (s->state == SESSION_COMPLETING && s->complete_refused) {
-        text_printf(text,
-                    "!held %s * all is sent, but the backend answers %d to the request "
-                    "that ends it: ask its operator\n",
-                    s->path, s->complete_refused);
+        char what[156];
+        snprintf(what, sizeof what,
+                 "all is sent, but the backend answers %d to the request that ends it: "
+                 "ask its operator",
+                 s->complete_refused);
+        progress_trouble_put(text, s, "*", what);
     } else if (s->salvage != SESSION_SALVAGE_NONE && s->salvage != SESSION_SALVAGE_RUNS &&
                s->salvage_reason) {
-        text_printf(text, "!held %s * %.155s\n", s->path, s->salvage_reason);
+        progress_trouble_put(text, s, "*", s->salvage_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
         if (stream_hold_stands(st)) {
-            text_printf(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
-                        held_text((enum held_reason)st->hold_reason));
+            progress_trouble_put(text, s, stream_channel(st),
+                                 held_text((enum held_reason)st->hold_reason));
         }
     }
 }
@@ -43,7 +68,7 @@ static void progress_trouble_held(struct text *text, const struct session *s)
 /* What is shown of parked sessions that are held: some of each owner's. */
 struct parked_named {
     struct text *text;
-    const struct owners *owners;
+    const struct root *root;
     struct {
         uint32_t account;
         unsigned named; /* 0 = the place is free */
@@ -69,8 +94,9 @@ static unsigned *progress_trouble_named(struct parked_named *named, uint32_t acc
 static void progress_trouble_parked(void *arg, struct parked_held *held)
 {
     struct parked_named *named = arg;
-    uint32_t user = parked_held_session(held)->owner;
-    unsigned *count = progress_trouble_named(named, owners_account(named->owners, user));
+    const struct parked_session *s = parked_held_session(held);
+    const struct owners *owners = &named->root->engine->owners;
+    unsigned *count = progress_trouble_named(named, owners_account(owners, s->owner));
     if (!held->hold_reason) {
         return; /* files that are not read: whoever looks sees them */
     }
@@ -79,15 +105,19 @@ static void progress_trouble_parked(void *arg, struct parked_held *held)
         return;
     }
     ++*count;
-    text_printf(named->text, "!held %s * %.120s\n", parked_held_session(held)->node.path,
+    progress_trouble_parked_owner(named->text, named->root, s);
+    text_printf(named->text, "!held %s * %.120s\n", s->node.path,
                 held_text((enum held_reason)held->hold_reason));
 }
 
 /* A complete session whose place a directory of another user has. */
 static void progress_trouble_replaced(void *arg, struct parked_session *s)
 {
+    const struct parked_named *named = arg;
     if (s->replaced && !s->conceded) {
-        text_printf(arg, "!held %s * %s\n", s->node.path, held_text(HELD_REPLACED));
+        progress_trouble_parked_owner(named->text, named->root, s);
+        text_printf(named->text, "!held %s * %s\n", s->node.path,
+                    held_text(HELD_REPLACED));
     }
 }
 
@@ -98,6 +128,8 @@ static void progress_trouble_others(struct parked_named *named, const struct roo
     const char *name;
     unsigned i = 0;
     for (; (name = other_root_name(root, i)); i++) {
+        progress_trouble_owner(named->text, name,
+                               session_user_at(root, name, 0, SESSION_OWNER_UNKNOWN));
         text_printf(named->text,
                     "!held %s * skipped: it has an uploader or a journal of its own\n",
                     name);
@@ -120,10 +152,10 @@ void progress_trouble_add(struct text *text, struct root *root)
     for (const struct session *s = root->sessions; s; s = s->next) {
         progress_trouble_held(text, s);
     }
-    struct parked_named named = {.text = text, .owners = &engine->owners};
+    struct parked_named named = {.text = text, .root = root};
     parked_each_held(&root->parked, progress_trouble_parked, &named);
     if (root->parked.replaced) {
-        parked_each_complete(&root->parked, progress_trouble_replaced, text);
+        parked_each_complete(&root->parked, progress_trouble_replaced, &named);
     }
     progress_trouble_others(&named, root);
     room_each(root, progress_trouble_waiting, text);

@@ -359,6 +359,8 @@ void root_close(struct root *root)
     parked_close(&root->parked);
     listing_delete(root->listing);
     listing_delete(root->group.listing);
+    listing_delete(root->brief.listing);
+    shares_close(&root->brief.spent);
     kept_clear(root);
     other_root_close(root);
     room_close(root);

@@ -92,7 +92,8 @@ static enum made send_make_one(struct stream *st)
     if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
     }
-    if (!st->held && !st->asked_for && !st->unproved) {
+    bool undecided = made != MADE_OFFER && engine->gz.busy;
+    if (!st->held && !st->asked_for && !st->unproved && !undecided) {
         st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
     }
     session_note_holds(st->session);
@@ -164,26 +165,6 @@ static struct stream *send_next(struct send_choice *choice)
     return stream_of(node);
 }
 
-/* An offer that has not failed yet and may go: the next probe. One that failed alone
- * waits for its own time. */
-static bool send_has_fresh(const struct engine *engine, uint64_t now_ms)
-{
-    for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && !o->decoding && now_ms >= o->retry_at_ms &&
-            !offer_waits(o, now_ms)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Each probe is another stream's, so that one that fails alone does not stand for all of
- * them. */
-bool send_has_probe(const struct engine *engine, uint64_t now_ms)
-{
-    return origin_probing(&engine->origin) && send_has_fresh(engine, now_ms);
-}
-
 static bool send_may(const struct engine *engine, uint64_t now_ms)
 {
     return origin_takes(&engine->origin) && origin_ready(&engine->origin, now_ms);
@@ -197,14 +178,17 @@ static void send_serve(struct engine *engine, uint64_t now_ms)
     send_order_mark(engine, now_ms);
     while (!send_made_enough(engine) && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT &&
            bucket_wait(&engine->bucket, now_ms) == 0) {
-        choice.any_owner = send_may(engine, now_ms) && !send_has_probe(engine, now_ms) &&
+        choice.any_owner = send_may(engine, now_ms) &&
+                           !send_order_has_probe(engine, now_ms) &&
                            send_order_has_room(engine, now_ms);
         struct stream *st = send_next(&choice);
         if (!st) {
             break;
         }
         (void)bucket_take(&engine->bucket, now_ms);
+        uint32_t about = session_log_about(st->session);
         send_take_turn(st);
+        log_about(engine->config.log, about);
     }
     lanes_rewind(&engine->live);
     lanes_rewind(&engine->backlog);
@@ -218,10 +202,10 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
         return;
     }
     send_serve(engine, now_ms);
-    engine->wants_more = send_may(engine, now_ms) && !send_has_probe(engine, now_ms) &&
-                         !send_made_enough(engine) &&
-                         send_lacks_streams(engine, now_ms) &&
-                         bucket_wait(&engine->bucket, now_ms) == 0;
+    engine->wants_more =
+        send_may(engine, now_ms) && !send_order_has_probe(engine, now_ms) &&
+        !send_made_enough(engine) && send_lacks_streams(engine, now_ms) &&
+        bucket_wait(&engine->bucket, now_ms) == 0;
 }
 
 /* After a restart, or if the origin declares something else now: the same range under the

@@ -9,10 +9,6 @@
 
 #include "upload/core/engine_state.h"
 
-/** \return true if the backend fails, and an offer is there that will show whether it
- * still does: no other is made. */
-bool send_has_probe(const struct engine *engine, uint64_t now_ms);
-
 /** \return true if there is room for an offer, and not too many sessions wait for their
  * completion. */
 bool send_lacks_streams(const struct engine *engine, uint64_t now_ms);

@@ -91,3 +91,21 @@ struct offer *send_order_next(const struct engine *engine, uint64_t now_ms)
     }
     return next;
 }
+
+/* An offer that has not failed yet and may go: the next probe. One that failed alone
+ * waits for its own time. */
+static bool send_order_has_fresh(const struct engine *engine, uint64_t now_ms)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (!o->failed && !o->decoding && now_ms >= o->retry_at_ms &&
+            !offer_waits(o, now_ms)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool send_order_has_probe(const struct engine *engine, uint64_t now_ms)
+{
+    return origin_probing(&engine->origin) && send_order_has_fresh(engine, now_ms);
+}

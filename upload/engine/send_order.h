@@ -37,4 +37,9 @@ bool send_order_by_owner(const struct engine *engine, uint64_t now_ms);
  * if there is none that may be sent. */
 struct offer *send_order_next(const struct engine *engine, uint64_t now_ms);
 
+/** \return true if the backend fails, and an offer is there that will show whether it
+ * still does: no other is made. Each is another stream's, so that one that fails alone
+ * does not stand for all of them. */
+bool send_order_has_probe(const struct engine *engine, uint64_t now_ms);
+
 #endif

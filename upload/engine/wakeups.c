@@ -28,7 +28,7 @@ void engine_touch(struct engine *engine, unsigned root, const char *session_path
     if (session_path[0]) {
         discovery_touch(engine->root[root], session_path, now_ms);
     } else {
-        engine->root[root]->list_soon = true;
+        discovery_list_soon(engine->root[root]);
     }
 }
 

@@ -21,9 +21,60 @@ static bool url_text_ok(const char *text)
     return true;
 }
 
+static bool percent_ok(const char *text)
+{
+    static const char hex[] = "0123456789abcdefABCDEF";
+    for (const char *c = strchr(text, '%'); c; c = strchr(c + 1, '%')) {
+        if (strspn(c + 1, hex) < 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `.` and `..`, which what forwards a request resolves, also where they are encoded. */
+static bool is_dots(const char *part, size_t len)
+{
+    size_t dots = 0;
+    for (size_t at = 0; at < len; dots++) {
+        bool encoded = len - at >= 3 && strncasecmp(part + at, "%2e", 3) == 0;
+        if (!encoded && part[at] != '.') {
+            return false;
+        }
+        at += encoded ? 3 : 1;
+    }
+    return dots == 1 || dots == 2;
+}
+
+/* Slashes at either end say nothing. */
+static const char *parts_fault(const char *path)
+{
+    path += strspn(path, "/");
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        if (is_dots(path, len)) {
+            return "has a part '.' or '..'";
+        }
+        path += len + (path[len] == '/');
+        if (*path == '/' && path[strspn(path, "/")]) {
+            return "has an empty part";
+        }
+        path += strspn(path, "/");
+    }
+    return NULL;
+}
+
+static const char *path_fault(const char *path)
+{
+    return !url_text_ok(path) || strpbrk(path, "?#")
+               ? "contains a blank, a quote, '?' or '#'"
+           : percent_ok(path) ? parts_fault(path)
+                              : "contains '%' without two hexadecimal digits";
+}
+
 bool endpoint_path_ok(const char *path)
 {
-    return url_text_ok(path) && !strpbrk(path, "?#");
+    return !path_fault(path);
 }
 
 /* \p url is known to have a host. */
@@ -47,14 +98,13 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
                  url_name, MESSAGE_VALUE(url, 100));
         return GPUFL_ERR_USAGE;
     }
-    if (!endpoint_path_ok(path)) {
-        snprintf(why, 256,
-                 "%s: '%.*s%s': contains a blank, a quote, '?' or '#' (expected a path "
-                 "such as %s)",
-                 path_name, MESSAGE_VALUE(path, 100), PROTOCOL_DEFAULT_API_PATH);
+    const char *fault = path_fault(path);
+    if (fault) {
+        snprintf(why, 256, "%s: '%.*s%s': %s (expected a path such as %s)", path_name,
+                 MESSAGE_VALUE(path, 100), fault, PROTOCOL_DEFAULT_API_PATH);
         return GPUFL_ERR_USAGE;
     }
-    const char *fault = host_port_fault(host, host_len);
+    fault = host_port_fault(host, host_len);
     if (fault) {
         snprintf(why, 256, "%s: '%.*s%s': %s (expected scheme://host[:port])", url_name,
                  MESSAGE_VALUE(url, 100), fault);
@@ -64,6 +114,12 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
         snprintf(why, 256,
                  "%s: '%.*s%s': contains '?' or '#' (expected scheme://host[:port])",
                  url_name, MESSAGE_VALUE(url, 100));
+        return GPUFL_ERR_USAGE;
+    }
+    fault = path_fault(host + host_len);
+    if (fault) {
+        snprintf(why, 256, "%s: '%.*s%s': its path %s (expected scheme://host[:port])",
+                 url_name, MESSAGE_VALUE(url, 100), fault);
         return GPUFL_ERR_USAGE;
     }
     if (host[host_len + slashes]) {

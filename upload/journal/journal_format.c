@@ -9,7 +9,7 @@
 
 /* The head of a record. */
 struct journal_frame {
-    uint32_t magic, len, crc, type;
+    uint32_t len, crc, type;
     uint64_t number;
 };
 
@@ -76,18 +76,20 @@ size_t journal_format_put_start(unsigned char *out, uint32_t generation, const c
     return second + header_size(root_len);
 }
 
+/* JOURNAL_FRAME_MAGIC as it stands in the file. */
+static const unsigned char frame_begin[4] = {'G', 'R', 'J', '1'};
+
 /* A whole, intact record at \p data. */
 static bool read_frame(const unsigned char *data, size_t left, struct journal_frame *f)
 {
     if (left < JOURNAL_FRAME_BYTES) {
         return false;
     }
-    struct bytes b = {.at = (unsigned char *)(uintptr_t)data,
-                      .left = JOURNAL_FRAME_BYTES};
-    f->magic = (uint32_t)bytes_get_uint(&b, 4);
-    if (f->magic != JOURNAL_FRAME_MAGIC) {
+    if (memcmp(data, frame_begin, sizeof frame_begin) != 0) {
         return false; /* as nearly all of a file is that was allocated ahead */
     }
+    struct bytes b = {.at = (unsigned char *)(uintptr_t)data + sizeof frame_begin,
+                      .left = JOURNAL_FRAME_BYTES - sizeof frame_begin};
     f->len = (uint32_t)bytes_get_uint(&b, 4);
     f->number = bytes_get_uint(&b, 8);
     f->crc = (uint32_t)bytes_get_uint(&b, 4);

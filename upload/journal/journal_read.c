@@ -337,6 +337,24 @@ journal_read_next(const struct journal_read *journal,
     return read_numbered(journal, stream->next);
 }
 
+bool journal_read_is_quarantined(const struct journal_read *journal, const char *path)
+{
+    const struct journal_read_stream *at = journal_read_first(journal, path);
+    while (at && !at->quarantined) {
+        at = journal_read_next(journal, at);
+    }
+    return at != NULL;
+}
+
+bool journal_read_is_untold(const struct journal_read *journal, const char *path)
+{
+    const struct journal_read_stream *at = journal_read_first(journal, path);
+    while (at && !at->untold) {
+        at = journal_read_next(journal, at);
+    }
+    return at && journal_read_done(journal, path);
+}
+
 void journal_read_fini(struct journal_read *journal)
 {
     journal_tables_close(journal);

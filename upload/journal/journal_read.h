@@ -53,6 +53,12 @@ const struct journal_read_stream *
 journal_read_next(const struct journal_read *journal,
                   const struct journal_read_stream *stream);
 
+/** Whether something of the session \p path is in quarantine. */
+bool journal_read_is_quarantined(const struct journal_read *journal, const char *path);
+
+/** Whether the session \p path is done, and nobody tells how. */
+bool journal_read_is_untold(const struct journal_read *journal, const char *path);
+
 void journal_read_fini(struct journal_read *journal);
 
 #endif

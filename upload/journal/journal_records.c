@@ -16,10 +16,9 @@ static uint64_t record_append(const struct record_payload *out, struct journal *
         return 0;
     }
     switch (type) {
-    case JOURNAL_AWAY:      /* a day may be counted again */
-    case JOURNAL_SETTLED:   /* a range that is stored may be offered again */
-    case JOURNAL_SEALED:    /* the file is there to be seen again */
-    case JOURNAL_DIRECTORY: /* so is the directory */
+    case JOURNAL_AWAY:    /* a day may be counted again */
+    case JOURNAL_SETTLED: /* a range that is stored may be offered again */
+    case JOURNAL_SEALED:  /* the file is there to be seen again */
         return journal_append_lazily(journal, type, out->data, len);
     case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
         return journal_append_quietly(journal, type, out->data, len);
@@ -177,6 +176,7 @@ uint64_t record_append_sealed(struct journal *journal, const struct record_seale
     bytes_put_uint(b, f->file, 4);
     bytes_put_uint(b, f->bytes, 8);
     record_put_mark(b, &f->mark);
+    bytes_put_uint(b, f->deleted, 4);
     return record_append(&out, journal, JOURNAL_SEALED);
 }
 
@@ -187,6 +187,7 @@ bool record_parse_sealed(const struct journal_record *record, struct record_seal
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->bytes = bytes_get_uint(&b, 8);
     f->mark = record_get_mark(&b);
+    f->deleted = (uint32_t)record_payload_later(&b, 4);
     return !b.bad;
 }
 
@@ -346,31 +347,6 @@ bool record_parse_claim(const struct journal_record *record, struct record_claim
     f->has_owner = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     return !b.bad && f->has_owner <= 1 && f->path[0];
-}
-
-uint64_t record_append_directory(struct journal *journal,
-                                 const struct record_directory *f)
-{
-    struct record_payload out;
-    struct bytes *b = record_payload_begin(&out);
-    bytes_put_uint(b, f->id.mark, 8);
-    bytes_put_string(b, f->path);
-    bytes_put_string(b, f->from);
-    bytes_put_uint(b, f->id.user, 4);
-    bytes_put_uint(b, f->id.boot, 4);
-    return record_append(&out, journal, JOURNAL_DIRECTORY);
-}
-
-bool record_parse_directory(const struct journal_record *record,
-                            struct record_directory *f)
-{
-    struct bytes b = record_payload_of(record);
-    f->id.mark = bytes_get_uint(&b, 8);
-    bytes_get_string(&b, f->path, sizeof f->path);
-    bytes_get_string(&b, f->from, sizeof f->from);
-    f->id.user = (uint32_t)record_payload_later(&b, 4);
-    f->id.boot = (uint32_t)record_payload_later(&b, 4);
-    return !b.bad;
 }
 
 uint64_t record_append_done(struct journal *journal, const char *path,

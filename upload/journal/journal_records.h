@@ -25,7 +25,8 @@ enum record_type {
     JOURNAL_RELEASED = 7,
     JOURNAL_ATTEMPT = 8,    /**< whether the stream's open offer may have left the host */
     JOURNAL_AWAY = 9,       /**< for how long its directory has not been there */
-    JOURNAL_SEALED = 10,    /**< the newest sealed file that was seen of a live stream */
+    JOURNAL_SEALED = 10,    /**< the newest sealed file that was seen of a live stream; in
+                               the layout of 1.1, the file before the one that is read */
     JOURNAL_RESOLVED = 11,  /**< a person gave up what is wrong with a whole session */
     JOURNAL_ORIGIN = 16,    /**< the backend that all positions are about */
     JOURNAL_REACHED = 17,   /**< how far a stream was sent to an earlier backend */
@@ -130,6 +131,8 @@ struct record_sealed {
     uint32_t file;           /**< its number, 0 = there is none */
     uint64_t bytes;          /**< its size when it was seen */
     struct record_mark mark; /**< before its end */
+    uint32_t deleted;        /**< this uploader deleted the files up to this one once they
+                                  were sent; 0 = none. Earlier versions do not tell */
 };
 
 struct record_quarantine {
@@ -209,20 +212,6 @@ struct record_claim {
     char path[JOURNAL_PATH_MAX];
 };
 
-/** A directory as it was seen, see directory_look(). */
-struct directory_id {
-    uint64_t mark; /**< by which it is known again on the same boot; 0 = it is not */
-    uint32_t boot; /**< stands for the boot; 0 = not known, by earlier versions */
-    uint32_t user; /**< uid of its owner plus one; 0 = not known, by earlier versions */
-};
-
-/** About a session that the journal knows. */
-struct record_directory {
-    struct directory_id id;
-    char path[JOURNAL_PATH_MAX];
-    char from[JOURNAL_PATH_MAX]; /**< where it was known before; "" = it is new */
-};
-
 /* Each appends one record. \return the ticket, 0 on failure. */
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
@@ -245,8 +234,6 @@ uint64_t record_append_origin(struct journal *journal,
 uint64_t record_append_reached(struct journal *journal,
                                const struct record_reached *record);
 uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
-uint64_t record_append_directory(struct journal *journal,
-                                 const struct record_directory *record);
 uint64_t record_append_done(struct journal *journal, const char *path,
                             enum session_outcome outcome);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
@@ -271,8 +258,6 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
 bool record_parse_reached(const struct journal_record *record,
                           struct record_reached *out);
 bool record_parse_claim(const struct journal_record *record, struct record_claim *out);
-bool record_parse_directory(const struct journal_record *record,
-                            struct record_directory *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

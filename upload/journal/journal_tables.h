@@ -11,6 +11,7 @@
 #include "upload/journal/lookup.h"
 #include "upload/journal/origin_history.h"
 #include "upload/journal/range_list.h"
+#include "upload/journal/record_directory.h"
 
 /** One channel of one session. */
 struct journal_read_stream {

@@ -15,7 +15,7 @@ enum pack_number {
     PACK_MARK_BYTES,
     PACK_MARK_CRC,
     PACK_SEALED_STREAM,
-    PACK_SEALED_FILE,
+    PACK_SEALED_FILE, /* and the last one that was deleted, in its upper half */
     PACK_SEALED_BYTES,
     PACK_SEALED_MARK_BYTES,
     PACK_SEALED_MARK_CRC,
@@ -48,31 +48,31 @@ static uint64_t stream_pack_kind(const struct packed_stream *s)
 
 static void stream_pack_numbers(const struct packed_stream *s, uint64_t out[PACK_NUMBERS])
 {
-    const uint64_t number[PACK_NUMBERS] = {[PACK_KIND] = stream_pack_kind(s),
-                                           [PACK_FILE] = s->file,
-                                           [PACK_OFFSET] = s->offset,
-                                           [PACK_LINES] = s->lines,
-                                           [PACK_HEAD] = s->head,
-                                           [PACK_MARK_BYTES] = s->mark.bytes,
-                                           [PACK_MARK_CRC] = s->mark.crc32,
-                                           [PACK_SEALED_STREAM] = s->sealed.stream,
-                                           [PACK_SEALED_FILE] = s->sealed.file,
-                                           [PACK_SEALED_BYTES] = s->sealed.bytes,
-                                           [PACK_SEALED_MARK_BYTES] =
-                                               s->sealed.mark.bytes,
-                                           [PACK_SEALED_MARK_CRC] = s->sealed.mark.crc32,
-                                           [PACK_END_FILE] = s->end.at.file,
-                                           [PACK_END_OFFSET] = s->end.at.offset,
-                                           [PACK_END_LINES] = s->end.at.lines,
-                                           [PACK_END_CRC] = s->end.at.crc,
-                                           [PACK_END_FILE_CRC] = s->end.file_crc,
-                                           [PACK_END_LOSSES] = s->end.losses,
-                                           [PACK_END_EPOCH] = s->end.epoch,
-                                           [PACK_END_TOP_FILE] = s->end.top_file,
-                                           [PACK_END_TOP_OFFSET] = s->end.top_offset,
-                                           [PACK_END_STATE] = s->end.state,
-                                           [PACK_SEQUENCE] = s->sequence,
-                                           [PACK_ID] = s->id};
+    const uint64_t number[PACK_NUMBERS] = {
+        [PACK_KIND] = stream_pack_kind(s),
+        [PACK_FILE] = s->file,
+        [PACK_OFFSET] = s->offset,
+        [PACK_LINES] = s->lines,
+        [PACK_HEAD] = s->head,
+        [PACK_MARK_BYTES] = s->mark.bytes,
+        [PACK_MARK_CRC] = s->mark.crc32,
+        [PACK_SEALED_STREAM] = s->sealed.stream,
+        [PACK_SEALED_FILE] = s->sealed.file | (uint64_t)s->sealed.deleted << 32,
+        [PACK_SEALED_BYTES] = s->sealed.bytes,
+        [PACK_SEALED_MARK_BYTES] = s->sealed.mark.bytes,
+        [PACK_SEALED_MARK_CRC] = s->sealed.mark.crc32,
+        [PACK_END_FILE] = s->end.at.file,
+        [PACK_END_OFFSET] = s->end.at.offset,
+        [PACK_END_LINES] = s->end.at.lines,
+        [PACK_END_CRC] = s->end.at.crc,
+        [PACK_END_FILE_CRC] = s->end.file_crc,
+        [PACK_END_LOSSES] = s->end.losses,
+        [PACK_END_EPOCH] = s->end.epoch,
+        [PACK_END_TOP_FILE] = s->end.top_file,
+        [PACK_END_TOP_OFFSET] = s->end.top_offset,
+        [PACK_END_STATE] = s->end.state,
+        [PACK_SEQUENCE] = s->sequence,
+        [PACK_ID] = s->id};
     memcpy(out, number, sizeof number);
 }
 
@@ -84,6 +84,7 @@ static struct packed_stream stream_pack_make(const uint64_t n[PACK_NUMBERS])
         .mark = {(uint32_t)n[PACK_MARK_BYTES], (uint32_t)n[PACK_MARK_CRC]},
         .sealed = {.stream = (uint32_t)n[PACK_SEALED_STREAM],
                    .file = (uint32_t)n[PACK_SEALED_FILE],
+                   .deleted = (uint32_t)(n[PACK_SEALED_FILE] >> 32),
                    .bytes = n[PACK_SEALED_BYTES],
                    .mark = {(uint32_t)n[PACK_SEALED_MARK_BYTES],
                             (uint32_t)n[PACK_SEALED_MARK_CRC]}},

@@ -172,7 +172,7 @@ static bool away_forget_expired(struct session *s)
     return true;
 }
 
-static void away_session(struct session *s)
+static void away_session_now(struct session *s)
 {
     struct root *root = s->root;
     if (away_forget_expired(s) || (moved_is_left_over(s) && away_hand_over(s))) {
@@ -198,6 +198,14 @@ static void away_session(struct session *s)
     }
 }
 
+static void away_session(struct session *s)
+{
+    const struct log *log = s->root->engine->config.log;
+    uint32_t about = session_log_about(s);
+    away_session_now(s);
+    log_about(log, about);
+}
+
 /* Sooner if new ones of the same owner wait for its room. */
 static bool away_is_over(const struct root *root, const struct parked_session *s)
 {
@@ -205,13 +213,9 @@ static bool away_is_over(const struct root *root, const struct parked_session *s
            (away_counts_days(root) && room_lacks(root, s->owner));
 }
 
-static void away_parked_session(void *arg, struct path_node *node)
+static void away_parked_now(struct root *root, struct parked_session *s)
 {
-    struct root *root = arg;
-    struct parked_session *s = parked_of(node);
-    if (s->listed == root->listing_number || kept_has(root, node->path)) {
-        return;
-    }
+    const struct path_node *node = &s->node;
     if (s->held) {
         parked_drop(&root->parked, s); /* nothing was sent of it */
         root->engine->trouble.stamp++;
@@ -233,6 +237,18 @@ static void away_parked_session(void *arg, struct path_node *node)
         parked_drop(&root->parked, s);
     } else if (s->complete && away_is_over(root, s)) {
         (void)parking_forget(root, s);
+    }
+}
+
+static void away_parked_session(void *arg, struct path_node *node)
+{
+    struct root *root = arg;
+    const struct log *log = root->engine->config.log;
+    struct parked_session *s = parked_of(node);
+    if (s->listed != root->listing_number && !kept_has(root, node->path)) {
+        uint32_t about = log_about(log, s->owner);
+        away_parked_now(root, s);
+        log_about(log, about);
     }
 }
 

@@ -75,11 +75,14 @@ static bool claim_passes_on(const struct claim *claim, const struct claimant *fr
 
 static void claim_say(const struct session *session, const struct claim *claim)
 {
-    log_warn(session->root->engine->config.log, "session.claimed",
+    const struct log *log = session->root->engine->config.log;
+    uint32_t about = session_log_about(session);
+    log_warn(log, "session.claimed",
              "session=%s held=%s/%s %s=%s/%s note=\"two directories have the same "
              "session id\"",
              session->id, session->root->path, session->path,
              claim->contested ? "also_held" : "read", claim->root->path, claim->path);
+    log_about(log, about);
 }
 
 /* What others do is no failure of an upload: its own session is sent. */

@@ -10,7 +10,9 @@
 #include "base/file.h"
 #include "base/uuid.h"
 #include "upload/core/ranges.h"
+#include "upload/core/shutdown.h"
 #include "upload/core/stream.h"
+#include "upload/lifecycle/sealed_file.h"
 #include "upload/source/identity.h"
 
 /* Writes the window's id to `.gpufl-window-ack.<channel>.<N>`, which tells the existing
@@ -47,7 +49,8 @@ static bool cleanup_leave_ack(const struct sys *sys, int dir,
     return whole;
 }
 
-static void cleanup_delete(struct stream *st, int dir, uint32_t number)
+/* \return whether it is gone by this uploader. */
+static bool cleanup_delete(const struct stream *st, int dir, uint32_t number)
 {
     const struct session *session = st->session;
     const struct engine *engine = session->root->engine;
@@ -56,7 +59,7 @@ static void cleanup_delete(struct stream *st, int dir, uint32_t number)
     char name[LAYOUT_PATH_MAX];
     bool window = st->kind == STREAM_VERBATIM;
     if (window && !cleanup_leave_ack(sys, dir, session, channel, number)) {
-        return;
+        return false;
     }
     layout_numbered(name, channel, number, window);
     int rc = sys->unlinkat(dir, name, 0);
@@ -68,20 +71,35 @@ static void cleanup_delete(struct stream *st, int dir, uint32_t number)
         log_debug(engine->config.log, "cleanup.deleted", "session=%s file=%s",
                   session->id, name);
     }
+    return rc == 0;
+}
+
+/* If the backend goes back behind them, what they held is lost: that is no reason to wait
+ * for a person. Of those behind one that is kept, or that somebody else took, it is. */
+static void cleanup_stream(struct stream *st, int dir, uint32_t end)
+{
+    uint32_t deleted = st->sealed.deleted;
+    for (; st->lowest < end; st->lowest++) {
+        bool kept = ranges_any_in(st->session->root, st->id, st->lowest);
+        bool gone = !kept && cleanup_delete(st, dir, st->lowest);
+        deleted += gone && st->lowest == deleted + 1;
+    }
+    if (deleted > st->sealed.deleted && st->kind == STREAM_BATCHED) {
+        sealed_file_deleted(st, deleted);
+    }
 }
 
 /* \return the end of the files that may be deleted: those before the one that the journal
  * on disk names, which a restart never looks for. The newest sealed file of a live
  * channel stays: it tells the number of the active one, even to a reader without our
- * journal. */
+ * journal. So does the last window of a channel, while it may tell that one is gone. */
 static uint32_t cleanup_end(const struct stream *st)
 {
     if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
         return 0; /* the next inspection, or the completion, tries again */
     }
-    return st->kind == STREAM_BATCHED && st->highest < st->journal_file
-               ? st->highest
-               : st->journal_file;
+    bool newest = st->kind == STREAM_BATCHED || !shutdown_windows_told(st->session);
+    return newest && st->highest < st->journal_file ? st->highest : st->journal_file;
 }
 
 void cleanup_session(struct session *session)
@@ -100,10 +118,8 @@ void cleanup_session(struct session *session)
         if (dir < 0) {
             dir = session_open_directory(session);
         }
-        for (; dir >= 0 && st->lowest < end; st->lowest++) {
-            if (!ranges_any_in(root, st->id, st->lowest)) {
-                cleanup_delete(st, dir, st->lowest);
-            }
+        if (dir >= 0) {
+            cleanup_stream(st, dir, end);
         }
     }
     if (dir >= 0) {

@@ -30,6 +30,11 @@
 #define INSPECTIONS_A_STEP 32u /* … of so many names: */
 /* Directories in groups of one owner. */
 #define TOUCHED_A_TURN 256u
+/* Directories of one owner. */
+#define BRIEF_PORTION 256u
+/* Passes take a fifth of the time, and are no more than one in a second. */
+#define BRIEF_PAUSES   4u
+#define BRIEF_EVERY_MS 1000u
 
 static void discovery_say_failed(const struct root *root, int error)
 {
@@ -51,7 +56,7 @@ bool discovery_waits(const struct root *root)
 bool discovery_goes_on(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        if (discovery_lists(engine->root[i])) {
+        if (discovery_lists(engine->root[i]) || engine->root[i]->brief.listing) {
             return true;
         }
     }
@@ -82,9 +87,38 @@ static void discovery_go_on(struct root *root, uint64_t now_ms)
     }
     root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     root->list_soon = root->list_soon || root->inspect_all;
+    root->brief.wanted = root->brief.wanted || root->inspect_all;
     root->inspects_all = root->inspects_all || root->inspect_all;
     root->inspect_all = false;
     visit_mark_due(root, now_ms);
+}
+
+void discovery_list_soon(struct root *root)
+{
+    root->list_soon = true;
+    root->brief.wanted = true;
+}
+
+static struct listing *discovery_open(struct root *root)
+{
+    struct listing *listing = malloc(sizeof *listing);
+    if (listing &&
+        listing_open(listing, root->engine->config.sys, root->fd, ".") != GPUFL_OK) {
+        discovery_say_failed(root, errno);
+        free(listing);
+        listing = NULL;
+    }
+    return listing;
+}
+
+static void discovery_begin_brief(struct root *root, uint64_t now_ms)
+{
+    struct brief *brief = &root->brief;
+    if (brief->wanted && !brief->listing && now_ms >= brief->next_ms) {
+        brief->wanted = false;
+        brief->begun_ms = now_ms;
+        brief->listing = discovery_open(root);
+    }
 }
 
 bool discovery_is_due(const struct root *root, uint64_t now_ms)
@@ -102,6 +136,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     }
     if (root->listing) {
         discovery_go_on(root, now_ms);
+        discovery_begin_brief(root, now_ms);
         return;
     }
     if (!due && !root->list_soon) {
@@ -117,12 +152,9 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         return;
     }
     root->list_soon = parking_look_waits(root);
-    root->listing = malloc(sizeof *root->listing);
-    if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
-                                      ".") != GPUFL_OK) {
-        discovery_say_failed(root, errno);
-        free(root->listing);
-        root->listing = NULL;
+    root->brief.wanted = false;
+    root->listing = discovery_open(root);
+    if (!root->listing) {
         claim_listed(root); /* others need not wait for it */
     }
     /* In a later round, what has come since the first one cannot be told from what that
@@ -205,35 +237,87 @@ static void discovery_next(struct root *root, uint64_t now_ms)
     }
 }
 
-static void discovery_some(struct root *root, bool group_only, uint64_t now_ms)
+static void discovery_some(struct root *root, bool group_only, unsigned most,
+                           uint64_t now_ms)
 {
     unsigned names = 0;
     while ((group_only ? root->group.listing != NULL : discovery_lists(root)) &&
-           names++ < NAMES_A_STEP && root->inspected < INSPECTIONS_A_STEP) {
+           names++ < NAMES_A_STEP && root->inspected < most) {
         discovery_next(root, now_ms);
     }
 }
 
-void discovery_step(struct root *root, uint64_t now_ms)
-{
-    root->inspected = 0;
-    discovery_some(root, false, now_ms);
-}
-
 /* A small group is listed at once, whatever listing is under way; a large one, or many of
- * one owner, in a listing that is fair to the others. */
-static void discovery_list_reported(struct root *root, uint64_t now_ms)
+ * one owner, in a listing that is fair to the others: \p most is what may be looked into
+ * of those that count in \p spent. */
+static void discovery_list_reported(struct root *root, struct shares *spent,
+                                    unsigned most, uint64_t now_ms)
 {
     const struct group *group = &root->group;
     if (!group->listing) {
         return;
     }
     unsigned inspected = root->inspected;
-    unsigned spent = (unsigned)shares_of(&root->touched, group->owner);
-    root->inspected = spent;
-    discovery_some(root, true, now_ms);
-    shares_add(&root->touched, group->owner, 1 + root->inspected - spent);
+    unsigned before = (unsigned)shares_of(spent, group->owner);
+    root->inspected = before;
+    discovery_some(root, true, most, now_ms);
+    shares_add(spent, group->owner, 1 + root->inspected - before);
     root->inspected = inspected;
+}
+
+/* What is known tells of itself, or is looked at in a listing. */
+static void discovery_brief_visit(struct root *root, const char *name, uint64_t now_ms)
+{
+    struct visit visit = {.root = root, .group = "", .above = root->fd, .now_ms = now_ms};
+    struct shares *spent = &root->brief.spent;
+    if (session_find(root, name) || parked_find(&root->parked, name)) {
+        return;
+    }
+    uint32_t owner = room_account_at(root, name, root->fd);
+    if (shares_of(spent, owner) < BRIEF_PORTION) {
+        struct group aside = group_set_aside(root);
+        unsigned inspected = root->inspected;
+        visit_directory(&visit, name);
+        shares_add(spent, owner, 1 + (root->inspected - inspected));
+        discovery_list_reported(root, spent, BRIEF_PORTION, now_ms);
+        group_resume(root, &aside);
+    }
+}
+
+static void discovery_end_brief(struct root *root, uint64_t now_ms)
+{
+    struct brief *brief = &root->brief;
+    uint64_t pause_ms = BRIEF_PAUSES * (now_ms - brief->begun_ms);
+    brief->next_ms = now_ms + (pause_ms < BRIEF_EVERY_MS ? BRIEF_EVERY_MS : pause_ms);
+    shares_close(&brief->spent);
+    brief->spent.amount = 0;
+    listing_delete(brief->listing);
+    brief->listing = NULL;
+}
+
+static void discovery_brief_some(struct root *root, uint64_t now_ms)
+{
+    struct brief *brief = &root->brief;
+    uint64_t before = brief->spent.amount;
+    for (unsigned names = 0; brief->listing && names < NAMES_A_STEP &&
+                             brief->spent.amount - before < INSPECTIONS_A_STEP;
+         names++) {
+        const struct dirent64 *entry = listing_next(brief->listing);
+        if (!entry) {
+            discovery_end_brief(root, now_ms);
+            return;
+        }
+        if (listing_is_dir(entry)) {
+            discovery_brief_visit(root, entry->d_name, now_ms);
+        }
+    }
+}
+
+void discovery_step(struct root *root, uint64_t now_ms)
+{
+    root->inspected = 0;
+    discovery_some(root, false, INSPECTIONS_A_STEP, now_ms);
+    discovery_brief_some(root, now_ms);
 }
 
 static void discovery_touch_top(struct root *root, const char *name,
@@ -248,7 +332,7 @@ static void discovery_touch_top(struct root *root, const char *name,
     } else {
         group_look_later(root, name); /* others are listed, too */
     }
-    discovery_list_reported(root, now_ms);
+    discovery_list_reported(root, &root->touched, INSPECTIONS_A_STEP, now_ms);
     group_resume(root, &aside);
 }
 
@@ -261,7 +345,7 @@ static void discovery_touch_below(struct root *root, const char *path, uint64_t 
     int above = openat(root->fd, group, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     uint32_t owner = room_account_at(root, path, above);
     if (above < 0 || shares_of(&root->touched, owner) >= TOUCHED_A_TURN) {
-        root->list_soon = true;
+        discovery_list_soon(root);
     } else {
         struct visit visit = {
             .root = root, .group = group, .above = above, .now_ms = now_ms};
@@ -295,6 +379,6 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     } else if (!session && !parked_session) {
         discovery_touch_below(root, path, now_ms);
     } else if (!present) {
-        root->list_soon = true;
+        discovery_list_soon(root);
     }
 }

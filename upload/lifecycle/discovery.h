@@ -18,6 +18,9 @@ void discovery_step(struct root *root, uint64_t now_ms);
 /** Handles a change in the directory \p path, which may be new, or gone. */
 void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
 
+/** Something came or went, and its name is not known. */
+void discovery_list_soon(struct root *root);
+
 /** \return true while the root, or a group in it, is listed. */
 bool discovery_lists(const struct root *root);
 

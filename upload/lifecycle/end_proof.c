@@ -379,20 +379,19 @@ enum proof_result end_proof_check(struct stream *st)
     return result;
 }
 
-enum proof_result end_proof_jump(struct stream *st)
+enum proof_result end_proof_jump(struct stream *st, uint64_t to, struct file_run *out)
 {
     struct end_proof *p = proof_make(st);
     if (!p) {
         return PROOF_FAILED;
     }
     if (p->result == PROOF_NONE) {
-        *p = (struct end_proof){.told.at = {.file = st->file, .offset = st->offset},
+        *p = (struct end_proof){.told.at = {.file = st->file, .offset = to},
                                 .result = PROOF_GOES_ON};
         proof_from_file(p);
     }
     enum proof_result result = proof_is_there(p) ? PROOF_EQUAL : proof_read(st, p);
-    st->jump_crc = p->run.file_crc;
-    st->jump_measured = result == PROOF_EQUAL;
+    *out = p->run;
     if (result != PROOF_GOES_ON) {
         *p = (struct end_proof){0};
     }

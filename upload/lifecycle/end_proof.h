@@ -7,6 +7,7 @@
 
 #include "upload/core/stream.h"
 #include "upload/http/reply_positions.h"
+#include "upload/source/file_mark.h"
 
 enum proof_result {
     PROOF_NONE,    /**< there is nothing to be compared: it has to be asked for */
@@ -54,9 +55,11 @@ enum proof_result end_proof_run(struct stream *stream, struct proof_run *run,
  * PROOF_GOES_ON; what is wrong. */
 enum proof_result end_proof_check(struct stream *stream);
 
-/** The stream jumps within the file of its end: computes jump_crc, at most a batch's size
- * at a time. \return PROOF_EQUAL, PROOF_GOES_ON, or why it cannot. */
-enum proof_result end_proof_jump(struct stream *stream);
+/** Runs a checksum over the file that the stream jumps to, up to \p to, at most a batch's
+ * size at a time; \p out: as far as it got. \return PROOF_EQUAL, PROOF_GOES_ON, or why it
+ * cannot. */
+enum proof_result end_proof_jump(struct stream *stream, uint64_t to,
+                                 struct file_run *out);
 
 /** Notes that nothing is to be compared. */
 void end_proof_drop(struct stream *stream);

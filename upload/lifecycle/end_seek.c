@@ -121,10 +121,11 @@ static enum made seek_away(struct stream *st)
     return MADE_NOTHING;
 }
 
-/* What lies between its end and its position is lost, in one file. */
+/* What lies between its end and its position is lost, and the file has bytes before it.
+ */
 static bool seek_jumps(const struct stream *st)
 {
-    return st->jump && !st->jump_measured && st->offset && st->file == st->end.at.file;
+    return st->jump && !st->jump_measured && sealed_file_jump_to(st);
 }
 
 bool end_seek_is_over(const struct stream *st)
@@ -142,12 +143,16 @@ void end_seek_forget(struct stream *st)
 
 static enum made seek_jump(struct stream *st)
 {
-    enum proof_result result = end_proof_jump(st);
-    if (result == PROOF_AWAY) {
-        return seek_away(st);
+    struct file_run run = {0};
+    enum proof_result result = end_proof_jump(st, sealed_file_jump_to(st), &run);
+    bool other = !st->offset && (result == PROOF_SHORTER || result == PROOF_GONE);
+    if (result == PROOF_EQUAL || other) {
+        sealed_file_jumped(st, &run);
+        return MADE_STEP;
     }
-    return result == PROOF_EQUAL || result == PROOF_GOES_ON ? MADE_STEP
-                                                            : seek_unreadable(st);
+    return result == PROOF_AWAY      ? seek_away(st)
+           : result == PROOF_GOES_ON ? MADE_STEP
+                                     : seek_unreadable(st);
 }
 
 static enum made seek_pass(struct stream *st)

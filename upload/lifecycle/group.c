@@ -11,14 +11,17 @@
 
 #include "base/log.h"
 #include "upload/core/kept.h"
+#include "upload/core/room.h"
 #include "upload/core/session.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/owners/owners.h"
 
 static void group_skip(struct root *root, const char *name)
 {
-    log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
-             name);
+    const struct log *log = root->engine->config.log;
+    uint32_t about = log_about(log, room_account_at(root, name, root->fd));
+    log_warn(log, "scan.skipped", "root=%s dir=%s", root->path, name);
+    log_about(log, about);
     kept_directory(root, name);
 }
 
@@ -88,11 +91,13 @@ void group_say_beside(const struct root *root, const char *group)
     struct session *session = group[0] ? session_find(root, group) : NULL;
     if (session && !session->beside_said) {
         session->beside_said = true;
+        uint32_t about = session_log_about(session);
         log_warn(
             root->engine->config.log, "session.beside",
             "session=%s note=\"sessions lie in its directory: they are sent as such, "
             "and the files beside them as session %s\"",
             session->id, session->id);
+        log_about(root->engine->config.log, about);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "schema/layout.h"
 #include "upload/core/session.h"
 #include "upload/lifecycle/inspect_directory.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/owners/owners.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
@@ -284,9 +285,33 @@ static bool growth_is_odd(const struct scanning *scanning)
     return odd;
 }
 
-/* What comes next is looked at by its name, but any other number may have come. Files of
- * the layout of 1.1 have none that lasts: there, only those of a channel that had no file
- * are told by it. An empty one may have been passed without a record. */
+/* The number of the file in which it ended: the newest that is there, or the one before,
+ * if it was rotated since. */
+static uint32_t growth_index(struct growth_channel *c, const struct scan_channel *found)
+{
+    bool newer = false;
+    for (uint32_t i = 0; i <= SCAN_SHIFTING_MAX; i++) {
+        bool there = i ? scan_numbers_has(&found->rotated, i)
+                       : found->has_active || found->has_active_gz;
+        if (there && (newer || growth_either(c, i) == c->at.offset)) {
+            return i;
+        }
+        newer = newer || there;
+    }
+    return SCAN_SHIFTING_MAX;
+}
+
+static bool growth_has_older(struct growth_channel *c, const struct scan_channel *found)
+{
+    const struct missing_late late = {.rotated = &found->rotated,
+                                      .stream = c->at.id,
+                                      .file = c->at.file,
+                                      .index = growth_index(c, found)};
+    return missing_any_late(c->root, &late);
+}
+
+/* What comes next is looked at by its name, but any other number may have come. An empty
+ * file may have been passed without a record. */
 static bool growth_has_later(struct growth_channel *c, const struct scanning *scanning)
 {
     const struct scan_channel *found = scan_find_channel(&scanning->found, c->name);
@@ -294,7 +319,10 @@ static bool growth_has_later(struct growth_channel *c, const struct scanning *sc
     bool anew = c->at.kind == STREAM_UNSET;
     bool windows =
         c->at.kind == STREAM_VERBATIM || (anew && scanning->marks.sidecar && !live);
-    if (!found || c->at.head || !(live || windows || anew)) {
+    if (found && c->at.head) {
+        return growth_has_older(c, found);
+    }
+    if (!found || !(live || windows || anew)) {
         return false;
     }
     uint32_t highest = live || windows ? found->highest : found->highest_shifting;
@@ -308,9 +336,9 @@ static bool growth_any_later(const struct root *root, const struct parked_sessio
                              const struct scanning *scanning)
 {
     struct packed_stream stream[SCAN_CHANNELS_MAX];
-    bool later = false;
-    if (scanning->marks.sidecar && scanning->found.has_uploaded &&
-        growth_may_be_anothers(root, s)) {
+    bool windows = scanning->marks.sidecar && !scanning->dir.live;
+    bool later = windows && scanning->found.has_tmp; /* something is to be published */
+    if (windows && scanning->found.has_uploaded && growth_may_be_anothers(root, s)) {
         return false;
     }
     parked_streams(s, stream);

@@ -5,6 +5,7 @@
 #include "upload/core/position.h"
 #include "upload/source/java_cursor.h"
 #include "upload/source/shifting.h"
+#include "upload/source/shifting_numbers.h"
 
 /* \return whether something is skipped. */
 static bool import_window(struct stream *st, const struct java_position *from)
@@ -19,6 +20,16 @@ static bool import_window(struct stream *st, const struct java_position *from)
     return st->file > 1;
 }
 
+/* Files count from the oldest one, which the other agent has read, too. One that its
+ * writer adds meanwhile must not look like one that came later. */
+static uint32_t import_number(const struct tail_where *where, uint32_t index,
+                              const struct sys *sys)
+{
+    bool failed = false;
+    uint32_t highest = shifting_number_highest(sys, where, &failed);
+    return highest > index ? highest - index + 1 : 1;
+}
+
 /* Finds the file of the position, which may have been renamed since: by its head if the
  * cursor has one, else by its number. \return whether it was found. */
 static bool import_shifting(struct stream *st, const struct java_position *from)
@@ -30,7 +41,8 @@ static bool import_shifting(struct stream *st, const struct java_position *from)
     gpufl_status status =
         shifting_by_crc(engine->config.sys, &where, from->head_crc, &place);
     if (status == GPUFL_OK) {
-        position_begin_at(st, st->file, from->offset, place.head);
+        position_begin_at(st, import_number(&where, place.index, engine->config.sys),
+                          from->offset, place.head);
         st->index = (uint8_t)place.index;
     } else {
         trouble_say(&st->session->root->engine->trouble,

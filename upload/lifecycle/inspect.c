@@ -169,6 +169,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     inspect_note_owner(session, seen);
     session->changed = seen->changed;
     session->seen = directory_id_of(&seen->directory);
+    directory_note_above(session->root->fd, session->path, &session->seen);
     memcpy(session->second, seen->second, sizeof session->second);
     inspect_apply_writer(session, seen->writer);
     if (!replaced_admit(session, &seen->directory,
@@ -209,10 +210,10 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     if (session->seems_over) {
         missing_ended(session, &seen->scan);
     }
-    if (session_writer_is_gone(session) && session_falls_short(session)) {
-        session_hold(session, HELD_FALLS_SHORT);
+    if (session_writer_is_gone(session)) {
+        missing_at_end(session);
     }
-    if (session_blocked(session)) {
+    if (session->root->engine->gz.busy || session_blocked(session)) {
         session_set_state(session, SESSION_OPEN);
     } else if (session_writer_is_gone(session) &&
                !session->root->engine->config.ack_only &&
@@ -388,10 +389,12 @@ void inspect_turns(struct engine *engine, uint64_t now_ms)
             return;
         }
         session->dirty = false;
+        uint32_t about = session_log_about(session);
         gz_cache_turn(&engine->gz, now_ms);
         names += inspect_step(session, now_ms) + inspect_channel_decoded(session, now_ms);
         session_note_holds(session);
         parking_end_turn(session, now_ms);
         parking_held(session);
+        log_about(engine->config.log, about);
     }
 }

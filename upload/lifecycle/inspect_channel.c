@@ -12,11 +12,13 @@
 /* A turn's decoding counts like as many names as are listed at once. */
 #define NAME_BYTES (GZ_CACHE_STEP_BYTES / (4 * VISITS_STEP_NAMES))
 
-/* Its writer has not made the next file, which was waited for. */
+/* Its writer has not made the next file, which was waited for. One that could not take
+ * the seal back either may write on in the file. */
 static bool inspect_is_between_files(const struct stream *st)
 {
-    return st->seal_read_ms && st->all_read &&
-           st->session->writer == SESSION_WRITER_LIVES;
+    const struct tail_where where = stream_where(st);
+    return stream_is_between_files(st) && !session_writer_is_gone(st->session) &&
+           !tail_has_more(st->session->root->engine->config.sys, &where);
 }
 
 /* The size of its active file if nothing new is in it. */
@@ -188,9 +190,11 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     st->told_active = seen->told_active; /* its lock file may have come since */
     st->told_bytes = seen->told_bytes;
+    st->noted = seen->noted;
     st->told_fit = seen->told_fit;
     st->told = seen->told;
     st->there_highest = seen->highest;
+    st->rotated = seen->rotated;
     if (inspect_still_differs(st, seen, now_ms)) {
         return;
     }

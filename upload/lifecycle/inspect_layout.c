@@ -95,7 +95,8 @@ static enum held_reason inspect_other_name(struct session *session, const char *
                               : session_begun(session)     ? HELD_MANIFEST_DAMAGED
                               : other == MOVED_OTHER_THERE ? HELD_COPY
                                                            : HELD_RENAMED;
-    if (session->hold_reason != reason) {
+    if (!held_was_said(session->holds_said, (enum held_reason)session->hold_reason,
+                       reason)) {
         log_warn(session->root->engine->config.log, "session.other",
                  "session=%s of=%s there=%d", session->id, of,
                  other == MOVED_OTHER_THERE);

@@ -2,16 +2,34 @@
 /* Tells from the journal and the manifest which files a session should have. */
 #include "upload/lifecycle/missing.h"
 
+#include "base/log.h"
+#include "schema/records.h"
+#include "upload/core/passed.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
+#include "upload/lifecycle/cleanup.h"
 #include "upload/source/file_number.h"
+
+/* The place of its active file up to which it was sent. */
+static struct tail_where missing_where(const struct stream *st)
+{
+    struct tail_where where = stream_where(st);
+    if (stream_is_between_files(st)) {
+        where.file++;
+        where.offset = where.mark_at = 0;
+        where.mark = (struct record_mark){0};
+        where.known = NULL;
+        where.sealed_only = false;
+    }
+    return where;
+}
 
 /* A listing may miss a file that is renamed meanwhile. */
 static bool missing_is_lost(const struct stream *st)
 {
     char byte;
     struct tail_chunk chunk;
-    struct tail_where where = stream_where(st);
+    struct tail_where where = missing_where(st);
     gpufl_status status =
         tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk);
     return status == GPUFL_ERR_NOT_FOUND || status == GPUFL_ERR_FORMAT;
@@ -21,8 +39,9 @@ static bool missing_is_lost(const struct stream *st)
  * left in its place does not hold that. */
 static bool missing_is_told(const struct stream *st)
 {
-    return session_writer_is_gone(st->session) && st->told_active == st->file &&
-           st->told_bytes > (int64_t)st->offset;
+    const struct tail_where where = missing_where(st);
+    return session_writer_is_gone(st->session) && st->told_active == where.file &&
+           st->told_bytes > (int64_t)where.offset;
 }
 
 /* That nothing is added to a copy says nothing of its writer. One that was complete when
@@ -60,11 +79,68 @@ enum held_reason missing_end_said(const struct stream *st)
 static bool missing_active(const struct stream *st)
 {
     const struct session *session = st->session;
-    bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
-                              !stream_falls_short(st) && !shutdown_is_last(st));
-    return session->layout == SESSION_LIVE && st->file > st->highest && due &&
+    const struct tail_where where = missing_where(st);
+    bool due = where.offset || (session->writer != SESSION_WRITER_LIVES &&
+                                !stream_falls_short(st) && !shutdown_is_last(st));
+    return session->layout == SESSION_LIVE && where.file > st->highest && due &&
            (missing_is_told(st) || missing_is_lost(st)) &&
-           !stream_is_unbegun(st, st->file, st->offset);
+           !stream_is_unbegun(st, where.file, where.offset);
+}
+
+struct missing_late missing_late_of(const struct stream *st, uint32_t index)
+{
+    return (struct missing_late){
+        .rotated = &st->rotated, .stream = st->id, .file = st->file, .index = index};
+}
+
+bool missing_any_late(const struct root *root, const struct missing_late *late)
+{
+    for (uint32_t i = late->index + 1; i <= SCAN_SHIFTING_MAX; i++) {
+        uint32_t before = i - late->index;
+        bool there = scan_numbers_has(late->rotated, i);
+        if (there && (before >= late->file ||
+                      passed_has(root, late->stream, late->file - before))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void missing_late_given_up(const struct stream *st, uint32_t index, uint32_t raised)
+{
+    struct root *root = st->session->root;
+    passed_raise(root, st->id, raised);
+    for (uint32_t i = index + 1; i <= SCAN_SHIFTING_MAX; i++) {
+        uint32_t before = i - index;
+        if (scan_numbers_has(&st->rotated, i) && before < st->file &&
+            passed_has(root, st->id, st->file - before)) {
+            passed_take(root, st->id, st->file - before);
+        }
+    }
+}
+
+/* While its writer renames files, a listing may show one twice. */
+static bool missing_is_late(const struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct missing_late late = missing_late_of(st, st->index);
+    return session->layout == SESSION_SHIFTING &&
+           (session->was_done || session_writer_is_gone(session)) &&
+           st->rest == STREAM_DRAINED && !st->offer && !st->held &&
+           missing_any_late(session->root, &late);
+}
+
+void missing_first(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    st->gap = true;
+    trouble_say(&engine->trouble,
+                "session %s, channel %s does not start with its " RECORD_JOB_START
+                " record: earlier files are missing",
+                st->session->id, stream_channel(st));
+    log_warn(engine->config.log, "session.gap",
+             "session=%s channel=%s reason=\"earlier files are missing\"",
+             st->session->id, stream_channel(st));
 }
 
 /* What is left of it may be gone. Whether there was more than was sent is not known. */
@@ -82,6 +158,9 @@ static void missing_channel(struct stream *st, const struct scan *scan)
         bool any = seen || st->id || st->file > 1;
         stream_hold(st, any ? HELD_ACTIVE_GONE : HELD_CHANNEL_GONE);
         return;
+    }
+    if (missing_is_late(st)) {
+        stream_hold(st, HELD_LATE);
     }
     bool drained = active && st->rest == STREAM_DRAINED && !st->offer && !st->held;
     enum held_reason end = drained ? missing_end(st) : HELD_NOT;
@@ -123,6 +202,20 @@ void missing_channels(struct session *session, const struct scan *scan)
     for (unsigned i = 0; i < session->streams; i++) {
         missing_channel(session->stream[i], scan);
     }
+}
+
+void missing_at_end(struct session *session)
+{
+    if (session_falls_short(session)) {
+        session_hold(session, HELD_FALLS_SHORT);
+    }
+    shutdown_look(session);
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (shutdown_lacks_window(session->stream[i])) {
+            stream_hold(session->stream[i], HELD_WINDOW_MISSING);
+        }
+    }
+    cleanup_session(session); /* what was kept for this look */
 }
 
 void missing_ended(struct session *session, const struct scan *scan)

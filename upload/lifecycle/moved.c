@@ -17,7 +17,8 @@
 
 static bool moved_same_id(const struct directory_id *a, const struct directory_id *b)
 {
-    return a->mark == b->mark && a->user == b->user && a->boot == b->boot;
+    return a->mark == b->mark && a->user == b->user && a->boot == b->boot &&
+           a->above == b->above && a->above_own == b->above_own;
 }
 
 void moved_note(struct session *session, struct directory_id seen)
@@ -108,7 +109,7 @@ static uint64_t moved_mark_at(const struct root *root, const char *path)
     const struct session *session = session_find(root, path);
     const struct parked_session *parked = parked_find(&root->parked, path);
     return session && !session->complete_in_flight ? session->directory.mark
-           : parked                                ? parked->directory.mark
+           : parked                                ? parked->mark
                                                    : 0;
 }
 
@@ -183,8 +184,8 @@ static bool moved_knows_all(const struct root *root, const char *path,
     uint64_t mark = left->directory.mark;
     bool there = s ? s->presence == SESSION_PRESENT && !s->held && s->seen.mark == mark
                    : parked && parked->complete && !parked->away && root->listed;
-    bool all = there && s != left && mark &&
-               (s ? s->directory.mark : parked->directory.mark) == mark;
+    bool all =
+        there && s != left && mark && (s ? s->directory.mark : parked->mark) == mark;
     for (unsigned i = 0; all && i < left->streams; i++) {
         all = s ? moved_session_knows(s, left->stream[i])
                 : moved_parked_knows(root, parked, left->stream[i]);
@@ -239,9 +240,7 @@ static bool moved_other_known_at(uint32_t user, const struct root *root, const c
     const struct session *session = session_find(root, path);
     const struct parked_session *parked = parked_find(&root->parked, path);
     bool begun = session ? session_begun(session) : parked && parked->complete;
-    uint32_t known = !begun    ? 0
-                     : session ? session->directory.user
-                               : parked->directory.user;
+    uint32_t known = !begun ? 0 : session ? session->directory.user : parked->user;
     return (begun && (!known || known == user)) ||
            directory_look(root->fd, path).user == user;
 }
@@ -288,6 +287,6 @@ void moved_replay(struct root *root, const struct record_directory *record)
     if (session) {
         session->directory = record->id;
     } else if (parked) {
-        parked->directory = record->id;
+        parked_set_directory(parked, &record->id);
     }
 }

@@ -73,7 +73,7 @@ void parking_complete(struct session *session)
     s->listed = session->listed;
     s->no_manifest = session->no_manifest;
     s->unread_given_up = session->unread_given_up;
-    s->directory = session->directory;
+    parked_set_directory(s, &session->directory);
     s->changed_ns = changed_ns;
     s->names_ns = session->changed;
     parked_add_complete(&root->parked, s);
@@ -187,8 +187,8 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->outcome_before = s->outcome;
     session->no_manifest = s->no_manifest;
     session->unread_given_up = s->unread_given_up;
-    session->directory = s->directory;
-    session->directory_noted = s->directory.user != 0;
+    session->directory = parked_directory(s);
+    session->directory_noted = s->user != 0;
     if (s->held) {
         session->owner = s->owner;
         parking_open_held(session, parked_held_of(s));
@@ -322,9 +322,9 @@ static bool parking_append_resolved(const struct root *root,
 
 bool parking_append_directory(const struct root *root, const struct parked_session *s)
 {
-    struct record_directory record = {.id = s->directory};
+    struct record_directory record = {.id = parked_directory(s)};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
-    return !s->directory.user || record_append_directory(root->journal, &record) != 0;
+    return !s->user || record_append_directory(root->journal, &record) != 0;
 }
 
 /* The record that it is done is the last, as the others are of an open session. */

@@ -24,13 +24,14 @@
  * changed since is taken for it: from then on, another user's is told from it. */
 static void parking_note_directory(const struct root *root, struct parked_session *s)
 {
-    struct directory_id before = s->directory;
+    struct directory_id before = parked_directory(s);
     if (before.user || s->away) {
         return;
     }
-    s->directory = directory_look(root->fd, s->node.path);
+    struct directory_id seen = directory_look(root->fd, s->node.path);
+    parked_set_directory(s, &seen);
     if (!parking_append_directory(root, s)) {
-        s->directory = before; /* at a later listing */
+        parked_set_directory(s, &before); /* at a later listing */
     }
 }
 
@@ -149,8 +150,11 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         parking_is_of_old(root, s)) {
         root->epoch = root->epoch_asks = 0; /* a listing may find very many of these */
     }
+    const struct log *log = root->engine->config.log;
+    uint32_t about = log_about(log, s->owner);
     uint64_t before = gz_cache_spent(&root->engine->gz);
     bool opened = parking_reopen_if(root, s, false);
+    log_about(log, about);
     uint64_t decoded = gz_cache_spent(&root->engine->gz) - before;
     root->inspected += (unsigned)(decoded / INSPECTION_BYTES);
     return opened;

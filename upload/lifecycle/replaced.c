@@ -9,16 +9,21 @@
 #include "base/log.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/strays.h"
+#include "upload/owners/owners.h"
 #include "upload/source/directory_mark.h"
 
 /* Who owns the directory in its place, and who owned the one before. */
 static void replaced_say(const struct root *root, const char *path, uint32_t user,
                          const struct directory_id *before)
 {
-    log_warn(root->engine->config.log, "session.replaced",
+    const struct engine *engine = root->engine;
+    uint32_t about =
+        log_about(engine->config.log, owners_account(&engine->owners, user - 1));
+    log_warn(engine->config.log, "session.replaced",
              "dir=%s/%s user=%u was=%u note=\"the directory of another user is in the "
              "place of one of which something was sent: it is not read\"",
              root->path, path, user - 1, before->user - 1);
+    log_about(engine->config.log, about);
 }
 
 static void replaced_hold(struct session *session, enum held_reason reason)
@@ -71,7 +76,8 @@ bool replaced_admit(struct session *session, const struct statx *seen, bool name
     if (change == DIRECTORY_SAME) {
         return true;
     }
-    if (session->hold_reason != HELD_REPLACED) {
+    if (!held_was_said(session->holds_said, (enum held_reason)session->hold_reason,
+                       HELD_REPLACED)) {
         replaced_say(session->root, session->path, session->seen.user,
                      &session->directory);
     }
@@ -83,11 +89,12 @@ bool replaced_at(const struct root *root, const char *path)
 {
     const struct session *s = session_find(root, path);
     const struct parked_session *parked = parked_find(&root->parked, path);
-    const struct directory_id *known = s && session_begun(s) ? &s->directory
-                                       : !s && parked && parked->complete
-                                           ? &parked->directory
-                                           : NULL;
-    return known && directory_compare(root->fd, path, known) == DIRECTORY_FOREIGN;
+    bool is_parked = !s && parked && parked->complete;
+    struct directory_id known = is_parked ? parked_directory(parked)
+                                : s       ? s->directory
+                                          : (struct directory_id){0};
+    return (is_parked || (s && session_begun(s))) &&
+           directory_compare(root->fd, path, &known) == DIRECTORY_FOREIGN;
 }
 
 static void replaced_seen_elsewhere(struct session *session, const char *path)
@@ -97,11 +104,13 @@ static void replaced_seen_elsewhere(struct session *session, const char *path)
         return;
     }
     if (!session->elsewhere) {
+        uint32_t about = session_log_about(session);
         log_warn(
             root->engine->config.log, "session.other",
             "session=%s of=%s there=1 note=\"the directory of that session is %s/%s: "
             "this one has taken its name\"",
             session->id, session->id, root->path, path);
+        log_about(root->engine->config.log, about);
     }
     session->elsewhere = root->listing_number;
     session_mark(session);
@@ -140,12 +149,15 @@ static void replaced_say_parked(const struct root *root, const struct parked_ses
     struct engine *engine = root->engine;
     const char *slash = strrchr(s->node.path, '/');
     const char *id = slash ? slash + 1 : s->node.path;
-    replaced_say(root, s->node.path, user, &s->directory);
+    struct directory_id known = parked_directory(s);
+    replaced_say(root, s->node.path, user, &known);
     if (replaced_is_conceded(root, user)) {
         return;
     }
+    uint32_t about = log_about(engine->config.log, s->owner);
     log_error(engine->config.log, "session.held", "session=%s channel=* reason=\"%s\"",
               id, held_text(HELD_REPLACED));
+    log_about(engine->config.log, about);
     trouble_say(&engine->trouble, "session %s, channel * waits: %s", id,
                 held_text(HELD_REPLACED));
 }
@@ -153,7 +165,8 @@ static void replaced_say_parked(const struct root *root, const struct parked_ses
 bool replaced_parked(struct root *root, struct parked_session *s,
                      const struct statx *seen)
 {
-    bool replaced = directory_compare_seen(seen, &s->directory) == DIRECTORY_FOREIGN;
+    struct directory_id known = parked_directory(s);
+    bool replaced = directory_compare_seen(seen, &known) == DIRECTORY_FOREIGN;
     uint32_t user = directory_id_of(seen).user;
     if (replaced && !s->replaced) {
         replaced_say_parked(root, s, user);

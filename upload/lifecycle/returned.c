@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "upload/core/passed.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/listing.h"
 #include "upload/source/tail.h"
 
@@ -84,6 +85,9 @@ static void returned_list(const struct returned_look *look)
 
 static void returned_stream(const struct stream *st, int dir, bool say)
 {
+    if (shifted_stream_is(st)) {
+        return; /* its names tell nothing: see missing_any_late() */
+    }
     struct returned_look look = {.root = st->session->root,
                                  .dir = dir,
                                  .id = st->session->id,
@@ -146,6 +150,9 @@ void returned_parked(struct root *root, int dir, const struct parked_session *s)
     struct packed_stream stream[SCAN_CHANNELS_MAX];
     parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
+        if (stream[i].layout == 1 + SESSION_SHIFTING) {
+            continue; /* likewise */
+        }
         struct returned_look look = {.root = root,
                                      .dir = dir,
                                      .id = slash ? slash + 1 : s->node.path,

@@ -23,8 +23,10 @@ static int sealed_file_open(const struct stream *st, uint32_t number, bool *gz)
 /* What cannot be journalled now is in the next rewrite of the journal. */
 static void sealed_file_set(struct stream *st, const struct record_sealed *sealed)
 {
+    uint32_t deleted = st->sealed.deleted;
     st->sealed = *sealed;
     st->sealed.stream = st->id;
+    st->sealed.deleted = sealed->deleted ? sealed->deleted : deleted;
     if (st->id) {
         (void)!record_append_sealed(st->session->root->journal, &st->sealed);
     }
@@ -77,10 +79,19 @@ static enum file_match sealed_file_match(const struct stream *st, uint32_t numbe
 
 void sealed_file_sent(struct stream *st)
 {
-    if (st->sealed.file == st->file && st->mark.bytes && st->sealed.bytes != st->offset) {
+    bool noted = st->sealed.file == st->file && st->sealed.bytes == st->offset;
+    bool known = st->sealed.file == st->file || st->session->layout == SESSION_SHIFTING;
+    if (known && !noted && st->mark.bytes) {
         sealed_file_set(st, &(struct record_sealed){
                                 .file = st->file, .bytes = st->offset, .mark = st->mark});
     }
+}
+
+void sealed_file_deleted(struct stream *st, uint32_t number)
+{
+    struct record_sealed sealed = st->sealed;
+    sealed.deleted = number;
+    sealed_file_set(st, &sealed);
 }
 
 /* A writer that cannot open the next file renames the sealed one back, and appends. */
@@ -198,7 +209,10 @@ bool sealed_file_find(struct stream *st)
     uint32_t number;
     enum file_match match = sealed_file_numbered(st, &where, &number);
     sealed_file_sought(st, match);
-    st->file = match == FILE_MATCHES ? number : st->file;
+    if (match == FILE_MATCHES && number != st->file) {
+        st->file = number;
+        st->jump = st->positions && st->end.at.file; /* its end has another name */
+    }
     return match == FILE_MATCHES;
 }
 
@@ -246,4 +260,24 @@ enum held_reason sealed_file_or_copy(const struct stream *st, enum held_reason r
 {
     bool other = reason == HELD_OTHER || reason == HELD_MISSING;
     return other && sealed_file_copy(st) == SEALED_COPY_MAYBE ? HELD_EARLIER : reason;
+}
+
+uint64_t sealed_file_jump_to(const struct stream *st)
+{
+    const struct stream_place *end = &st->end.at;
+    bool may_be_sent = st->session->layout == SESSION_LIVE && end->file < st->file &&
+                       end->file < st->lowest;
+    return st->offset || !may_be_sent ? st->offset : end->offset;
+}
+
+void sealed_file_jumped(struct stream *st, const struct file_run *run)
+{
+    bool was_sent = !st->offset && run->offset == st->end.at.offset &&
+                    run->file_crc == st->end.file_crc;
+    if (was_sent) {
+        position_begin_at(st, st->file, run->offset, 0);
+        st->mark = run->mark;
+    }
+    st->jump_crc = st->offset ? run->file_crc : 0;
+    st->jump_measured = true;
 }

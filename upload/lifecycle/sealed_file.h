@@ -17,9 +17,12 @@
  * its writer took the seal back. */
 uint32_t sealed_file_note(struct stream *stream, uint32_t highest);
 
-/** All of the stream's file, a sealed one, was sent: it is noted as it was then. Its
- * writer may have taken the seal back since it was seen. */
+/** All of the stream's file, a sealed one, was sent: it is noted as it was then. In the
+ * live layout, its writer may have taken the seal back since it was seen. */
 void sealed_file_sent(struct stream *stream);
+
+/** The uploader has deleted its files up to \p number, which were sent. */
+void sealed_file_deleted(struct stream *stream, uint32_t number);
 
 /** Finds the stream's file, whose number was not known, among the sealed ones, by what
  * was sent of it. \return false if it is not there. */
@@ -32,6 +35,15 @@ uint32_t sealed_file_after(struct stream *stream, const struct tail_where *where
 /** \return true if the file that the position names came after a later one had been sent
  * under its number: it cannot be sent in its place any more. */
 bool sealed_file_is_late(struct stream *stream);
+
+/** The stream jumps to a place in its file. \return how much of that is to be read
+ * before. If it is its first byte, and the file of the stream's end is gone, it may be
+ * that one, sent as an earlier one when nothing told its number: as much as was sent of
+ * it. */
+uint64_t sealed_file_jump_to(const struct stream *stream);
+
+/** As much was read, or all there is. If that was sent, the stream goes on behind it. */
+void sealed_file_jumped(struct stream *stream, const struct file_run *run);
 
 /** Whether the files of a live stream are an earlier copy, of which all was sent. */
 enum sealed_copy {

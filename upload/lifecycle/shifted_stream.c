@@ -2,7 +2,19 @@
 /* Identifies the current file of a stream in the shifting layout by its head. */
 #include "upload/lifecycle/shifted_stream.h"
 
+#include "base/log.h"
+#include "schema/channels.h"
+#include "upload/core/offer.h"
+#include "upload/core/passed.h"
 #include "upload/core/position.h"
+#include "upload/lifecycle/missing.h"
+#include "upload/lifecycle/sealed_file.h"
+
+/* A rotation is over by then if its writer goes on, as it shows by writing. It is looked
+ * at so often that no two rotations are taken for one. */
+#define HOLE_STAYS_MS 2000u
+#define HOLE_STILL_MS 60000u /* of a writer that shows nothing */
+#define HOLE_LOOK_MS  200u
 
 bool shifted_stream_is(const struct stream *st)
 {
@@ -33,9 +45,37 @@ static bool shifted_stream_is_unknown(const struct stream *st)
     return st->offset || (st->file > 1 && !st->gap);
 }
 
+/* A channel of a writer begins with its first record, also where no rotated file is left.
+ * Of others nobody knows how they begin, and one file alone says nothing. */
+static bool shifted_stream_lacks_first(const struct stream *st,
+                                       const struct shifting_place *first)
+{
+    bool known = channel_named(stream_channel(st)) != CHANNEL_COUNT;
+    return !first->begins && (first->index > 0 || known);
+}
+
+/* Before anything of it is sent. */
+static void shifted_stream_note_first(struct stream *st,
+                                      const struct shifting_place *first)
+{
+    bool gap = shifted_stream_lacks_first(st, first);
+    if (st->file > 1 || st->offset || st->gap == gap) {
+        return;
+    }
+    st->gap = false;
+    if (gap) {
+        missing_first(st);
+    }
+    struct record_stream record = stream_record(st);
+    if (st->id) {
+        (void)!record_append_stream(st->session->root->journal, &record);
+    }
+}
+
 static void shifted_stream_begin(struct stream *st, const struct shifting_place *first)
 {
     struct shifting_place place = *first;
+    shifted_stream_note_first(st, first);
     if (shifted_stream_is_unknown(st) && !shifted_stream_numbered(st, st->file, &place)) {
         trouble_say(&st->session->root->engine->trouble,
                     "session %s, channel %s: which of its files was being read is not "
@@ -48,19 +88,71 @@ static void shifted_stream_begin(struct stream *st, const struct shifting_place 
     st->known = place.known;
 }
 
+/* Files that were sent and cleaned up are older than the current one: between it and the
+ * next, each number has a file, except for a moment during a rotation.
+ * \return false until that moment is over. */
+static bool shifted_stream_hole_stays(struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct engine_config *config = &session->root->engine->config;
+    uint64_t now_ms = config->sys->now_ms();
+    st->seal_read_ms = st->seal_read_ms ? st->seal_read_ms : now_ms;
+    bool goes_on = config->once || session_writer_is_gone(session) ||
+                   session->last_growth_ms >= st->seal_read_ms + HOLE_STAYS_MS;
+    if (now_ms - st->seal_read_ms >= (goes_on ? HOLE_STAYS_MS : HOLE_STILL_MS)) {
+        return true;
+    }
+    st->rest = STREAM_PENDING;
+    stream_enqueue(st, false, now_ms + HOLE_LOOK_MS);
+    return false;
+}
+
+/* The files of these numbers were gone before they were read. */
+static void shifted_stream_note_hole(struct stream *st, uint32_t files)
+{
+    struct engine *engine = st->session->root->engine;
+    st->gap = true;
+    st->jump = st->positions; /* the backend is told */
+    struct record_stream record = stream_record(st);
+    (void)!record_append_stream(st->session->root->journal, &record);
+    passed_add(st->session->root, st->id, st->file - files, st->file - 1);
+    trouble_say(
+        &engine->trouble,
+        "session %s, channel %s: between two rotated files that are there, %u are "
+        "missing",
+        st->session->id, stream_channel(st), files);
+    log_warn(engine->config.log, "session.gap",
+             "session=%s channel=%s reason=\"files between others are missing\"",
+             st->session->id, stream_channel(st));
+}
+
+/* A hole counts before the file that was read: `sealed` is the one before the next. */
+static void shifted_stream_go_to(struct stream *st, const struct shifting_place *next)
+{
+    struct stream_end before = {.head = st->head, .offset = st->offset, .mark = st->mark};
+    st->file += next->skipped;
+    sealed_file_sent(st);
+    position_next_file(st, next->head);
+    st->before = before;
+    st->index = (uint8_t)next->index;
+    st->known = next->known;
+    if (next->skipped) {
+        shifted_stream_note_hole(st, next->skipped);
+    }
+}
+
 enum made shifted_stream_next(struct stream *st)
 {
     struct tail_where where = stream_where(st);
     struct shifting_place next;
     gpufl_status status =
         shifting_next(st->session->root->engine->config.sys, &where, &next);
+    if (status == GPUFL_OK && next.skipped &&
+        (!shifted_stream_hole_stays(st) || !offer_journal_stream(st))) {
+        return MADE_NOTHING;
+    }
     if (status == GPUFL_OK) {
-        struct stream_end before = {
-            .head = st->head, .offset = st->offset, .mark = st->mark};
-        position_next_file(st, next.head);
-        st->before = before;
-        st->index = (uint8_t)next.index;
-        st->known = next.known;
+        shifted_stream_go_to(st, &next);
         return MADE_STEP;
     }
     if (status == GPUFL_ERR_NOT_FOUND) {

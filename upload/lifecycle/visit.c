@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "upload/core/kept.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
@@ -12,6 +13,7 @@
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/group.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/inspect_channel.h"
 #include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
@@ -116,6 +118,23 @@ static bool visit_knows(struct session *old, uint64_t now_ms)
     return knows;
 }
 
+/* What is left for a later turn, its owner's next one takes up. */
+static void visit_apply(const struct visit *visit, const char *path, uint32_t owner,
+                        const struct inspection *seen)
+{
+    struct root *root = visit->root;
+    struct session *session = visit_found(root, path, owner);
+    if (!session) {
+        root->only_sessions = false; /* no memory */
+        return;
+    }
+    gz_cache_turn(&root->engine->gz, visit->now_ms);
+    inspect_apply(session, seen, visit->now_ms);
+    root->inspected += inspect_channel_decoded(session, visit->now_ms) / INSPECTION_NAMES;
+    parking_held(session);
+    group_say_beside(root, visit->group);
+}
+
 /* \return true if \p name is a session that could be looked at. */
 static bool visit_session(const struct visit *visit, const char *path, const char *name)
 {
@@ -153,14 +172,7 @@ static bool visit_session(const struct visit *visit, const char *path, const cha
     }
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
-        struct session *session = visit_found(root, path, asked.owner);
-        if (session) {
-            inspect_apply(session, &seen, visit->now_ms);
-            parking_held(session);
-            group_say_beside(root, visit->group);
-        } else {
-            root->only_sessions = false; /* no memory */
-        }
+        visit_apply(visit, path, asked.owner, &seen);
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         kept_directory(root, path);
         struct session *session = visit_found(root, path, asked.owner);
@@ -174,9 +186,20 @@ static bool visit_session(const struct visit *visit, const char *path, const cha
     return status == GPUFL_OK;
 }
 
+/* \return the account that answers for what is there. */
+static uint32_t visit_owner(const struct visit *visit, const char *path)
+{
+    struct root *root = visit->root;
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    const struct session *session = session_find(root, path);
+    return session  ? room_owner_of(session)
+           : parked ? parked->owner
+                    : room_account_at(root, path, visit->above);
+}
+
 /* What is known costs little. What is held may be looked into again. */
 static enum portion visit_turn(const struct visit *visit, const char *path,
-                               uint32_t *owner)
+                               uint32_t owner)
 {
     struct root *root = visit->root;
     const struct parked_session *parked = parked_find(&root->parked, path);
@@ -184,11 +207,9 @@ static enum portion visit_turn(const struct visit *visit, const char *path,
     bool first = root->portions.before == 0;
     if (session || (parked && !parked->held)) {
         uint32_t listed = session ? session->listed : parked->listed;
-        *owner = session ? room_owner_of(session) : parked->owner;
         return first || listed != root->listing_number ? PORTION_NOW : PORTION_SERVED;
     }
-    *owner = parked ? parked->owner : room_account_at(root, path, visit->above);
-    enum portion turn = portions_turn(&root->portions, *owner);
+    enum portion turn = portions_turn(&root->portions, owner);
     return parked && turn == PORTION_SERVED ? PORTION_NOW : turn;
 }
 
@@ -208,14 +229,16 @@ static bool visit_again(const struct visit *visit, const char *path, const char 
 void visit_directory(const struct visit *visit, const char *name)
 {
     struct root *root = visit->root;
+    const struct log *log = root->engine->config.log;
     char below[JOURNAL_PATH_MAX];
     const char *path = name;
-    uint32_t owner = SHARES_NOBODY;
     if (visit->group[0]) {
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
         path = below;
     }
-    enum portion turn = visit->listed ? visit_turn(visit, path, &owner) : PORTION_NOW;
+    uint32_t owner = visit_owner(visit, path);
+    uint32_t about = log_about(log, owner);
+    enum portion turn = visit->listed ? visit_turn(visit, path, owner) : PORTION_NOW;
     unsigned inspected = root->inspected;
     bool may_hold = false;
     if (turn == PORTION_NOW) {
@@ -229,6 +252,7 @@ void visit_directory(const struct visit *visit, const char *name)
     if (may_hold && !visit->group[0]) {
         group_look_below(root, name);
     }
+    log_about(log, about);
 }
 
 void visit_mark_due(struct root *root, uint64_t now_ms)

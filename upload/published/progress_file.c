@@ -219,7 +219,7 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
 void progress_notes(const struct sys *sys, int root_fd,
                     void (*visit)(void *arg, const struct progress_note *note), void *arg)
 {
-    struct progress_note note;
+    struct progress_note note = {0};
     char *text;
     char *rest;
     size_t len;

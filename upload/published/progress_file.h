@@ -9,19 +9,22 @@
  *         directory of its journal, 0-0 = none)
  *     !state <path of that directory>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
+ *     !owner <path> <uid of its directory, while it was there>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
  * [quarantined=<n>] [reached=<file>:<offset>]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
- * What `!lines` tells is about the stream in the line after it, as in struct
- * record_stream and struct record_session; "done" = the session is complete, though it is
- * not in the other file yet; quarantined = so many ranges of the session are; reached =
- * how far an earlier backend got the stream. Earlier versions neither write nor read it.
- * Programs linked with an older libgpufl-upload read the files of a newer agent: they
- * skip lines that begin with `!` and that they do not know, but believe no line of a
- * stream that has more than those six words. The first line may have more.
+ * What `!owner` tells is about the `!held` of that path behind it; earlier versions
+ * neither write nor read it. What `!lines` tells is about the stream in the line after
+ * it, as in struct record_stream and struct record_session; "done" = the session is
+ * complete, though it is not in the other file yet; quarantined = so many ranges of the
+ * session are; reached = how far an earlier backend got the stream. Earlier versions
+ * neither write nor read it. Programs linked with an older libgpufl-upload read the files
+ * of a newer agent: they skip lines that begin with `!` and that they do not know, but
+ * believe no line of a stream that has more than those six words. The first line may have
+ * more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H

@@ -20,9 +20,12 @@
 
 static void key_text(const unsigned char *bytes, size_t count, char *out)
 {
+    static const char digit[] = "0123456789abcdef";
     for (size_t i = 0; i < count; i++) {
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+        *out++ = digit[bytes[i] >> 4];
+        *out++ = digit[bytes[i] & 15];
     }
+    *out = '\0';
 }
 
 static bool key_bytes(const char *text, unsigned char *out, size_t count)

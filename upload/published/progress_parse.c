@@ -94,15 +94,28 @@ void progress_parse(const char *text, size_t len, struct progress_line *next,
     }
 }
 
+/* Tells whose the directory of the holds is that follow. */
+static bool progress_parse_owner(const char *line, struct progress_note *out)
+{
+    *out = (struct progress_note){0};
+    out->owned = sscanf(line, "!owner %257s %" SCNu32, out->path, &out->owner) == 2 &&
+                 progress_is_path(out->path);
+    return out->owned;
+}
+
 bool progress_parse_note(const char *line, struct progress_note *out)
 {
+    struct progress_note before = *out;
     int end = 0;
-    *out = (struct progress_note){0};
+    if (progress_parse_owner(line, out)) {
+        return false;
+    }
     if (sscanf(line, "!more %u", &out->more) == 1) {
         return out->more > 0;
     }
     if (sscanf(line, "!waits %" SCNu32 " %u", &out->owner, &out->waits) == 2) {
-        return out->waits > 0;
+        out->owned = out->waits > 0;
+        return out->owned;
     }
     if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
         end = 0;
@@ -113,6 +126,8 @@ bool progress_parse_note(const char *line, struct progress_note *out)
             return false;
         }
     }
+    out->owned = before.owned && strcmp(before.path, out->path) == 0;
+    out->owner = out->owned ? before.owner : 0;
     reply_excerpt(line + end, strlen(line + end), out->text, sizeof out->text);
     return out->since_s != 0 || out->path[0];
 }

@@ -38,15 +38,17 @@ struct progress_line {
  * many directories of an owner there is no room for. */
 struct progress_note {
     unsigned more;   /**< if not 0, nothing else is set */
-    unsigned waits;  /**< if not 0, only … */
-    uint32_t owner;  /**< … this is set, too */
+    unsigned waits;  /**< if not 0, only `owner` is set, too */
+    uint32_t owner;  /**< whose directory `path` was; of `waits`, whose they are */
+    bool owned;      /**< `owner` is told */
     int64_t since_s; /**< of all: since then; 0 = of the session `path` */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
     char text[320];
 };
 
-/** Parses a line that tells of trouble. \return false if it is another kind of line. */
+/** Parses a line that tells of trouble. \p out is what the line before told, from which
+ * the owner is taken; all 0 at first. \return false if it is another kind of line. */
 bool progress_parse_note(const char *line, struct progress_note *out);
 
 /** Calls \p visit for each line of a stream in \p text. Lines that cannot be read are

@@ -12,7 +12,9 @@
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/missing.h"
+#include "upload/lifecycle/returned.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/file_number.h"
 #include "upload/source/shifting.h"
 
@@ -220,6 +222,47 @@ static void resolve_windows(struct resolving *r)
     r->at_end = st->file > st->highest;
 }
 
+static void resolve_shifting_gone(struct resolving *r)
+{
+    const struct stream *st = r->stream;
+    r->at_end = st->rest != STREAM_MISSING && st->ended_file == st->file;
+    if (st->rest == STREAM_MISSING) {
+        resolve_end(r, HELD_DELETED); /* no file of the channel is there */
+    } else if (!r->at_end) {
+        snprintf(r->out->why, sizeof r->out->why,
+                 "%s: which of its files were sent is not known any more (gpufl upload "
+                 "--force --session-id %.128s sends them again)",
+                 stream_channel(st), st->session->id);
+    }
+}
+
+/* If the oldest is the first: what comes late shows by it that it was not there. */
+static uint32_t resolve_shifting_number(const struct stream *st, uint32_t index)
+{
+    uint32_t number = st->there_highest > index ? st->there_highest - index + 1 : 1;
+    return number > st->file ? number : st->file;
+}
+
+static uint32_t resolve_shifting_next(const struct stream *st,
+                                      const struct shifting_place *next)
+{
+    return st->head ? st->file + next->skipped + 1
+                    : resolve_shifting_number(st, next->index);
+}
+
+/* All of it was read. */
+static void resolve_shifting_end(struct resolving *r, uint32_t index)
+{
+    const struct stream *st = r->stream;
+    const struct missing_late late = missing_late_of(st, index);
+    r->at_end = true;
+    if (missing_any_late(st->session->root, &late)) {
+        r->reason = HELD_LATE;
+        r->index = index;
+        r->to.file = resolve_shifting_number(st, index);
+    }
+}
+
 static void resolve_shifting(struct resolving *r)
 {
     struct stream *st = r->stream;
@@ -247,23 +290,14 @@ static void resolve_shifting(struct resolving *r)
     if (status == GPUFL_BUSY) {
         return; /* likewise */
     }
-    if (status == GPUFL_ERR_NOT_FOUND && st->rest == STREAM_MISSING) {
-        resolve_end(r, HELD_DELETED); /* no file of the channel is there */
-        return;
-    }
-    if (status == GPUFL_ERR_NOT_FOUND && st->ended_file == st->file) {
-        r->at_end = true;
-        return;
-    }
     if (status == GPUFL_ERR_NOT_FOUND) {
-        snprintf(r->out->why, sizeof r->out->why,
-                 "%s: which of its files were sent is not known any more (gpufl upload "
-                 "--force --session-id %.128s sends them again)",
-                 stream_channel(st), st->session->id);
+        resolve_shifting_gone(r);
         return;
     }
     if (status == GPUFL_OK) {
-        r->at_end = st->head && chunk.len == 0;
+        if (st->head && chunk.len == 0) {
+            resolve_shifting_end(r, chunk.index);
+        }
         return;
     }
     enum held_reason reason = status != GPUFL_ERR_FORMAT ? HELD_ROTATED_UNREADABLE
@@ -276,7 +310,7 @@ static void resolve_shifting(struct resolving *r)
                  "readable, or move it away)",
                  stream_channel(st));
     } else if (status == GPUFL_OK) {
-        resolve_go_on(r, reason, st->file + (st->head != 0), 0);
+        resolve_go_on(r, reason, resolve_shifting_next(st, &place), 0);
         r->to.head = place.head;
         st->index = (uint8_t)place.index;
     } else {
@@ -341,5 +375,16 @@ void resolve_find(struct resolving *r)
         r->reason = r->reason == HELD_NOT ? HELD_REFUSED : r->reason;
         r->to.lines =
             (uint32_t)(st->refused_lines < UINT32_MAX ? st->refused_lines : UINT32_MAX);
+    }
+}
+
+void resolve_note_passed(const struct resolving *r, uint32_t before)
+{
+    const struct stream *st = r->stream;
+    if (r->pass_first) {
+        returned_give_up(st, r->pass_first, r->pass_last);
+    }
+    if (r->reason == HELD_LATE && shifted_stream_is(st)) {
+        missing_late_given_up(st, r->index, st->file - before);
     }
 }

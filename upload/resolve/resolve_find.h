@@ -31,10 +31,15 @@ struct resolving {
     struct record_settled to;
     uint32_t pass_first; /* the first file that is given up as a whole, 0 = none is … */
     uint32_t pass_last;  /* … and the last one */
+    uint32_t index;      /* layout of 1.1: the number of the file where it ends now */
 };
 
 /** Fills in the reason and the place. Nothing that can be read is before it, except a
  * file that came too late (HELD_LATE), and nothing that was sent is behind it. */
 void resolve_find(struct resolving *r);
+
+/** Once that is given up, notes its files: those that come back, or come late once more,
+ * are told by their numbers. \p before is the one at which the stream was. */
+void resolve_note_passed(const struct resolving *r, uint32_t before);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/sys.h"
-#include "upload/journal/journal_records.h"
+#include "upload/journal/record_directory.h"
 
 /** As what the users appear that a user namespace does not know. */
 #define DIRECTORY_USER_UNKNOWN 65534u
@@ -35,8 +35,23 @@ enum directory_change directory_compare(int root, const char *path,
  * does not tell. */
 bool directory_see(int dir, struct statx *out);
 
-/** \return what stands for the directory that was seen. */
+/** \return what stands for this boot; 0 = it is not known. */
+uint32_t directory_this_boot(void);
+
+/** \return what stands for the directory that was seen, but for what it lies in. */
 struct directory_id directory_id_of(const struct statx *seen);
+
+/** Sets what \p id says of the group in which `<root>/<path>` lies, if it lies in one. */
+void directory_note_above(int root, const char *path, struct directory_id *id);
+
+/** Whether the directory `<root>/<path>` cannot be looked at, because of a directory
+ * above it. A link leads out of the root. */
+bool directory_is_closed(int root, const char *path);
+
+/** The same, of one that is \p known (NULL = by nothing) as this user's, as far as can be
+ * told: another group may have been made in the place of its own. */
+bool directory_is_closed_own(int root, const char *path,
+                             const struct directory_id *known);
 
 /** As directory_compare(), with a directory that was seen. */
 enum directory_change directory_compare_seen(const struct statx *seen,

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "base/json_text.h"
 #include "base/uuid.h"
+#include "schema/plain_object.h"
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
 
@@ -96,118 +96,95 @@ gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
         memcpy(out->payload_file, file, strlen(file) + 1); /* layout_parse bounds it */
         out->payload_bytes = (uint64_t)bytes;
         out->payload_crc32 = (uint32_t)crc;
+        out->salvaged = identity_get_int(root, "opened_mono_ms", INT64_MAX) < 0;
         status = GPUFL_OK;
     }
     json_object_put(root);
     return status;
 }
 
-/* \return false if the list is there, and is none of channels. */
-static bool manifest_parse_channels(struct json_object *root, struct manifest *out)
+enum manifest_member {
+    MANIFEST_VERSION,
+    MANIFEST_LAYOUT,
+    MANIFEST_SESSION,
+    MANIFEST_NONCE,
+    MANIFEST_PID,
+    MANIFEST_BOOT_ID,
+    MANIFEST_PID_NAMESPACE,
+    MANIFEST_PID_START,
+    MANIFEST_LOCK_FILE,
+    MANIFEST_LOCK_BORN,
+    MANIFEST_CHANNELS,
+    MANIFEST_MEMBERS
+};
+
+static bool manifest_read(const char *text, size_t len,
+                          struct record_text out[MANIFEST_MEMBERS])
 {
-    struct json_object *list;
-    if (!json_object_object_get_ex(root, "channels", &list)) {
-        return true;
-    }
-    if (!json_object_is_type(list, json_type_array) ||
-        json_object_array_length(list) > MANIFEST_CHANNELS_MAX) {
+    static const char *const keys[MANIFEST_MEMBERS] = {
+        "schema_version", "layout",        "session_id",      "id_nonce",  "pid",
+        "boot_id",        "pid_namespace", "pid_start_ticks", "lock_file", "lock_born_ns",
+        "channels"};
+    return json_is_object(text, len, MAX_DEPTH) &&
+           plain_object_read(text, len, keys, MANIFEST_MEMBERS, out);
+}
+
+static const char *over_blanks(const char *at)
+{
+    return at + strspn(at, " \t\r\n");
+}
+
+/* \return false if the list is there, and is none of channels. It is JSON, and ends in
+ * its bracket. */
+static bool manifest_parse_channels(struct record_text list, struct manifest *out)
+{
+    if (list.len && list.at[0] != '[') {
         return false;
     }
-    size_t count = json_object_array_length(list);
-    for (size_t i = 0; i < count; i++) {
-        struct json_object *name = json_object_array_get_idx(list, i);
-        const char *text = json_object_get_string(name);
-        if (!json_object_is_type(name, json_type_string) || !layout_channel_ok(text)) {
+    const char *at = list.len ? over_blanks(list.at + 1) : "]";
+    while (*at != ']') {
+        const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
+        size_t len = end ? (size_t)(end - at - 1) : 0;
+        if (len == 0 || len > LAYOUT_CHANNEL_MAX ||
+            out->channels == MANIFEST_CHANNELS_MAX) {
             return false;
         }
-        snprintf(out->channel[i], sizeof out->channel[i], "%s", text);
+        char *name = out->channel[out->channels++];
+        memcpy(name, at + 1, len);
+        name[len] = '\0';
+        if (!layout_channel_ok(name)) {
+            return false;
+        }
+        at = over_blanks(end + 1);
+        at = *at == ',' ? over_blanks(at + 1) : at;
     }
-    out->channels = (unsigned)count;
     return true;
 }
 
 gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                             struct manifest *out)
 {
-    gpufl_status status = GPUFL_ERR_FORMAT;
-    struct json_object *root = identity_parse_object(text, len);
-    if (!root) {
-        return status;
+    struct record_text m[MANIFEST_MEMBERS];
+    if (!manifest_read(text, len, m)) {
+        return GPUFL_ERR_FORMAT;
     }
-    const char *boot_id = identity_get_string(root, "boot_id");
     memset(out, 0, sizeof *out);
-    out->pid = identity_get_int(root, "pid", INT32_MAX);
-    out->pid_namespace = identity_get_int(root, "pid_namespace", INT64_MAX);
-    out->pid_start_ticks = identity_get_int(root, "pid_start_ticks", INT64_MAX);
-    snprintf(out->id_nonce, sizeof out->id_nonce, "%s",
-             identity_get_string(root, "id_nonce"));
-    snprintf(out->lock_file, sizeof out->lock_file, "%s",
-             identity_get_string(root, "lock_file"));
-    if (identity_get_int(root, "schema_version", 1) == 1 &&
-        strcmp(identity_get_string(root, "layout"), "live") == 0 &&
-        strcmp(identity_get_string(root, "session_id"), session) == 0 &&
-        strlen(boot_id) < sizeof out->boot_id && manifest_parse_channels(root, out)) {
-        memcpy(out->boot_id, boot_id, strlen(boot_id) + 1);
-        status = GPUFL_OK;
+    out->pid = plain_object_int(m[MANIFEST_PID], INT32_MAX);
+    out->pid_namespace = plain_object_int(m[MANIFEST_PID_NAMESPACE], INT64_MAX);
+    out->pid_start_ticks = plain_object_int(m[MANIFEST_PID_START], INT64_MAX);
+    plain_object_copy(m[MANIFEST_NONCE], out->id_nonce, sizeof out->id_nonce);
+    plain_object_copy(m[MANIFEST_LOCK_FILE], out->lock_file, sizeof out->lock_file);
+    out->lock_born_ns = plain_object_int(m[MANIFEST_LOCK_BORN], INT64_MAX);
+    struct record_text boot_id = plain_object_string(m[MANIFEST_BOOT_ID]);
+    if (plain_object_int(m[MANIFEST_VERSION], 1) != 1 ||
+        !plain_object_is(plain_object_string(m[MANIFEST_LAYOUT]), "live") ||
+        !plain_object_is(plain_object_string(m[MANIFEST_SESSION]), session) ||
+        boot_id.len >= sizeof out->boot_id ||
+        !manifest_parse_channels(m[MANIFEST_CHANNELS], out)) {
+        return GPUFL_ERR_FORMAT;
     }
-    json_object_put(root);
-    return status;
-}
-
-static struct json_object *identity_get_object(struct json_object *root, const char *key)
-{
-    struct json_object *value = NULL;
-    return json_object_object_get_ex(root, key, &value) &&
-                   json_object_is_type(value, json_type_object)
-               ? value
-               : NULL;
-}
-
-/* Parts of two texts, where a write was cut off, may seem to be one. */
-static bool active_files_are_whole(const char *text, size_t len, struct json_object *root)
-{
-    const char *end = memmem(text, len, LAYOUT_TOLD_CRC, sizeof LAYOUT_TOLD_CRC - 1);
-    int64_t crc = identity_get_int(root, "crc32c", UINT32_MAX);
-    return end && crc >= 0 && crc32c(0, text, (size_t)(end - text)) == (uint32_t)crc;
-}
-
-/* What is to be appended next is told, and may not have come to its file. */
-static void active_files_parse_sizes(struct json_object *root, bool whole,
-                                     struct active_files *out)
-{
-    struct json_object *bytes = identity_get_object(root, "bytes");
-    struct json_object *before = whole ? identity_get_object(root, "before") : NULL;
-    struct json_object *inodes = whole ? identity_get_object(root, "inodes") : NULL;
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        const char *name = channel_name((enum channel)c);
-        int64_t least = before ? identity_get_int(before, name, INT64_MAX) : -1;
-        out->bytes[c] = bytes ? identity_get_int(bytes, name, INT64_MAX) : -1;
-        out->least[c] = least >= 0 || !before ? least : out->bytes[c];
-        out->inode[c] = inodes ? identity_get_int(inodes, name, INT64_MAX) : -1;
-    }
-    snprintf(out->lock_file, sizeof out->lock_file, "%s",
-             identity_get_string(root, "lock_file"));
-}
-
-gpufl_status active_files_parse(const char *text, size_t len, struct active_files *out)
-{
-    struct json_object *root = identity_parse_object(text, len);
-    struct json_object *active = root ? identity_get_object(root, "active") : NULL;
-    gpufl_status status = GPUFL_ERR_FORMAT;
-    memset(out, 0, sizeof *out);
-    if (active) {
-        for (int c = 0; c < CHANNEL_COUNT; c++) {
-            int64_t number = identity_get_int(active, channel_name((enum channel)c),
-                                              LAYOUT_NUMBER_MAX);
-            out->number[c] = number > 0 ? (uint32_t)number : 0;
-        }
-        active_files_parse_sizes(root, active_files_are_whole(text, len, root), out);
-        snprintf(out->boot_id, sizeof out->boot_id, "%s",
-                 identity_get_string(root, "boot_id"));
-        status = GPUFL_OK;
-    }
-    json_object_put(root);
-    return status;
+    plain_object_copy(m[MANIFEST_BOOT_ID], out->boot_id, sizeof out->boot_id);
+    return GPUFL_OK;
 }
 
 /* \return whether it is an id that is valid as the name of a directory. */
@@ -232,17 +209,21 @@ bool sidecar_names(const char *text, size_t len, const char *channel, uint32_t n
 
 bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1])
 {
+    struct record_text m[MANIFEST_MEMBERS];
     struct manifest manifest;
-    return identity_session_id(text, len, id) &&
-           manifest_parse(text, len, id, &manifest) == GPUFL_OK;
+    bool read = manifest_read(text, len, m);
+    id[0] = '\0';
+    if (read) {
+        plain_object_copy(m[MANIFEST_SESSION], id, LAYOUT_NAME_MAX + 1);
+    }
+    return layout_name_ok(id) && manifest_parse(text, len, id, &manifest) == GPUFL_OK;
 }
 
 bool manifest_is_newer(const char *text, size_t len)
 {
-    struct json_object *root = identity_parse_object(text, len);
-    bool newer = root && identity_get_int(root, "schema_version", INT64_MAX) > 1;
-    json_object_put(root);
-    return newer;
+    struct record_text m[MANIFEST_MEMBERS];
+    return manifest_read(text, len, m) &&
+           plain_object_int(m[MANIFEST_VERSION], INT64_MAX) > 1;
 }
 
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns)

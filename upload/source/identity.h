@@ -10,7 +10,6 @@
 #include <gpufl/status.h>
 
 #include "base/session_id.h"
-#include "schema/channels.h"
 #include "schema/layout.h"
 
 /** Largest manifest or sidecar that is read. */
@@ -25,6 +24,7 @@ struct sidecar {
     char payload_file[LAYOUT_PATH_MAX];
     uint64_t payload_bytes;
     uint32_t payload_crc32; /**< of the file's bytes as they lie on disk */
+    bool salvaged;          /**< it does not tell when its writer opened it */
 };
 
 /** `.gpufl-session.json` of a live session. */
@@ -35,18 +35,9 @@ struct manifest {
     int64_t pid_namespace;                 /**< -1 = not told, by earlier versions */
     int64_t pid_start_ticks;               /**< likewise */
     char lock_file[LAYOUT_LOCK_FILE_TEXT]; /**< "" = not told, by earlier versions */
+    int64_t lock_born_ns;                  /**< since the epoch; 0 = not told */
     unsigned channels;                     /**< 0 = not told, by earlier versions */
     char channel[MANIFEST_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
-};
-
-/** What the writer of a live session tells in its lock file. */
-struct active_files {
-    char boot_id[40];
-    uint32_t number[CHANNEL_COUNT]; /**< of the active file; 0 = not told */
-    int64_t bytes[CHANNEL_COUNT];   /**< no more than that are in it; -1 = not told */
-    int64_t least[CHANNEL_COUNT];   /**< no fewer; -1 = not told, by earlier versions */
-    int64_t inode[CHANNEL_COUNT];   /**< -1 = likewise */
-    char lock_file[LAYOUT_LOCK_FILE_TEXT]; /**< where those count */
 };
 
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its
@@ -63,11 +54,6 @@ bool sidecar_names(const char *text, size_t len, const char *channel, uint32_t n
 /** Reads a manifest of \p session. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);
-
-/** Reads the text of a lock file. \return GPUFL_OK or GPUFL_ERR_FORMAT, also when it is
- * empty. */
-GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
-                                           struct active_files *out);
 
 /** \return true if \p text is a manifest of whatever session, whose id it copies. */
 bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1]);

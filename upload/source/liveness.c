@@ -17,6 +17,7 @@
 #include "base/boot_id.h"
 #include "base/file.h"
 #include "base/process_identity.h"
+#include "upload/source/told.h"
 
 /* Not in linux/magic.h. */
 #define LUSTRE_MAGIC 0x0bd00bd0u
@@ -70,7 +71,7 @@ bool liveness_locks_are_local(long file_system)
 
 struct lock_probe {
     enum lock_state state;
-    char name[LAYOUT_LOCK_FILE_TEXT];
+    struct statx file;
     bool lost;
 };
 
@@ -81,7 +82,8 @@ static bool lock_is_lost(const struct sys *sys, int fd)
     char text[LAYOUT_TOLD_BYTES];
     struct active_files told;
     ssize_t n = file_pread_full(sys, fd, text, sizeof text, 0);
-    return n > 0 && active_files_parse(text, (size_t)n, &told) == GPUFL_OK &&
+    return n > 0 && memmem(text, (size_t)n, LAYOUT_LOCK_LOST, strlen(LAYOUT_LOCK_LOST)) &&
+           active_files_parse(text, (size_t)n, &told) == GPUFL_OK &&
            strcmp(told.lock_file, LAYOUT_LOCK_LOST) == 0;
 }
 
@@ -93,14 +95,11 @@ static void probe_lock(const struct sys *sys, int dir, const char *lock_path,
 {
     int fd = file_open(sys, dir, lock_path);
     struct statfs st;
-    struct stat file;
     *out = (struct lock_probe){.state = LOCK_UNKNOWN};
     if (fd < 0) {
         return;
     }
-    if (fstat(fd, &file) == 0) {
-        layout_lock_file(out->name, file.st_dev, file.st_ino);
-    }
+    (void)statx(fd, "", AT_EMPTY_PATH, TOLD_LOCK_ASKED, &out->file); /* or inode 0 */
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_GETLK, &lock) == 0) {
         bool local =
@@ -136,7 +135,7 @@ static bool was_before_boot(int64_t last_write_s)
 static enum liveness free_lock_tells(const struct manifest *manifest,
                                      const struct lock_probe *lock)
 {
-    bool named = manifest->lock_file[0] && strcmp(manifest->lock_file, lock->name) == 0;
+    bool named = manifest->lock_file[0] && told_lock_is_named(&lock->file, manifest);
     if (named && !lock->lost) {
         return WRITER_GONE;
     }

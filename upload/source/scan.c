@@ -52,6 +52,7 @@ static void scan_note_number(struct scan_channel *channel, uint32_t number)
     if (number > channel->highest) {
         channel->highest = number;
     }
+    scan_numbers_add(&channel->rotated, number);
     if (number <= SCAN_SHIFTING_MAX && number > channel->highest_shifting) {
         channel->highest_shifting = number;
     }
@@ -124,6 +125,29 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
     return GPUFL_OK;
 }
 
+/* It tells how the files are to be read. What has its name and is no file says nothing.
+ */
+static gpufl_status scan_note_sidecar(struct scan *scan, const struct scanned_dir *dir,
+                                      const char *file, const struct layout_name *name,
+                                      struct scan_marks *marks)
+{
+    struct stat st;
+    if (fstatat(dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno == ENOENT ? GPUFL_OK : GPUFL_ERR_IO;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        unread_add(&scan->unread, UNREAD_IRREGULAR, file);
+        return GPUFL_OK;
+    }
+    struct scan_channel *channel =
+        channel_is_known(name->channel) ? scan_add_channel(scan, name->channel) : NULL;
+    marks->sidecar = true;
+    if (channel && name->number > channel->highest) {
+        channel->highest = name->number;
+    }
+    return GPUFL_OK;
+}
+
 /* It tells that nothing is missing, so one that others may have planted counts for
  * nothing. */
 static void scan_note_next(struct scan *scan, const struct scanned_dir *dir,
@@ -168,15 +192,8 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scanned_dir *
     case LAYOUT_ACTIVE:
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
-    case LAYOUT_SIDECAR: {
-        struct scan_channel *channel =
-            channel_is_known(name.channel) ? scan_add_channel(scan, name.channel) : NULL;
-        marks->sidecar = true;
-        if (channel && name.number > channel->highest) {
-            channel->highest = name.number;
-        }
-        break;
-    }
+    case LAYOUT_SIDECAR:
+        return scan_note_sidecar(scan, dir, file, &name, marks);
     case LAYOUT_NEXT:
         scan_note_next(scan, dir, file, &name);
         break;
@@ -259,6 +276,7 @@ static void scan_note_told(int dir, struct scan_channel *channel,
 {
     enum channel index = channel_named(channel->name);
     uint32_t number = index == CHANNEL_COUNT ? 0 : told->number[index];
+    channel->noted = number;
     if (number == 0 || (!now && number != channel->highest + 1)) {
         return;
     }
@@ -274,8 +292,7 @@ static void scan_note_told(int dir, struct scan_channel *channel,
     }
 }
 
-/* The number that a file got when it was sealed, so that it is missed even if no later
- * one is there. */
+/* The number that a file got when it was sealed: it is missed also as the last one. */
 static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
     struct active_files told;

@@ -14,13 +14,12 @@
 #include "schema/layout.h"
 #include "upload/source/identity.h"
 #include "upload/source/listing.h"
+#include "upload/source/scan_numbers.h"
 #include "upload/source/told.h"
 #include "upload/source/unread.h"
 
 /** Channels of one session that are followed. */
 #define SCAN_CHANNELS_MAX 8u
-/** Highest number that is read in the shifting layout; its writers delete beyond 100. */
-#define SCAN_SHIFTING_MAX 101u
 
 enum session_layout {
     SESSION_LIVE,     /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
@@ -41,14 +40,17 @@ enum scan_manifest {
 
 struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
-    uint32_t lowest;           /**< lowest numbered payload file, 0 = none */
-    uint32_t highest;          /**< highest numbered payload or sidecar, or told by the
-                                  writer of a live session; 0 = none */
-    uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
-    uint32_t payloads;         /**< numbered payload files */
-    bool told;                 /**< the writer noted the number of the active file */
-    uint32_t told_active;      /**< that number; 0 = none, or a file of it is there */
-    int64_t told_bytes;        /**< no more than that are in it; -1 = not told */
+    uint32_t lowest;             /**< lowest numbered payload file, 0 = none */
+    uint32_t highest;            /**< highest numbered payload or sidecar, or told by the
+                                    writer of a live session; 0 = none */
+    uint32_t highest_shifting;   /**< of those up to SCAN_SHIFTING_MAX */
+    uint32_t payloads;           /**< numbered payload files */
+    struct scan_numbers rotated; /**< those that may be of the shifting layout */
+    bool told;                   /**< the writer noted the number of the active file */
+    uint32_t told_active;        /**< that number; 0 = none, or a file of it is there */
+    uint32_t noted;     /**< likewise, also if it was noted on another boot or host, where
+                           it proves nothing */
+    int64_t told_bytes; /**< no more than that are in it; -1 = not told */
     enum told_fit told_fit;    /**< whether `<ch>.log` is as told */
     bool has_active;           /**< `<ch>.log` */
     bool has_active_gz;        /**< `<ch>.log.gz` */

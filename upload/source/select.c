@@ -149,7 +149,8 @@ struct select_search {
     const struct sys *sys;
     int root;
     const char *group;
-    const char *id; /**< only those of that name; NULL = all */
+    const char
+        *id; /**< only those of that name, or of that name in a group; NULL = all */
     struct selection *out;
     gpufl_status status;
 };
@@ -176,8 +177,19 @@ static void search_add(struct select_search *search, const char *name)
         return;
     }
     out->session = more;
-    more[out->count] = (struct selected){.own_user = st.st_uid == geteuid()};
+    more[out->count] =
+        (struct selected){.user = st.st_uid, .own_user = st.st_uid == geteuid()};
     snprintf(more[out->count++].path, sizeof path, "%s", path);
+}
+
+/* \return what is looked for in the directory \p name; NULL = nothing. */
+static const char *search_below(const char *id, const char *name)
+{
+    const char *slash = strchr(id, '/');
+    size_t len = slash ? (size_t)(slash - id) : 0;
+    bool of_this = !slash || (strlen(name) == len && memcmp(name, id, len) == 0);
+    const char *below = slash ? slash + 1 : id;
+    return of_this && layout_name_ok(below) ? below : NULL;
 }
 
 static void search_visit(void *arg, const char *name)
@@ -191,11 +203,12 @@ static void search_visit(void *arg, const char *name)
     }
     struct select_search inner = *search; /* a session may have others in it */
     inner.group = name;
-    if (search->id) {
-        search_add(&inner, search->id);
+    const char *below = search->id ? search_below(search->id, name) : NULL;
+    if (below) {
+        search_add(&inner, below);
         search->status = inner.status;
-    } else if (listing_each_dir(search->sys, search->root, name, search_visit, &inner) ==
-               GPUFL_OK) {
+    } else if (!search->id && listing_each_dir(search->sys, search->root, name,
+                                               search_visit, &inner) == GPUFL_OK) {
         search->status = inner.status;
     }
 }

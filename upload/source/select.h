@@ -20,7 +20,8 @@ struct selected {
     int64_t start_ns; /**< of its job_start, 0 = unknown, or not asked for */
     uint64_t bytes;   /**< of its payload files on disk */
     bool ours;        /**< this process writes it, or wrote it */
-    bool own_user;    /**< its directory belongs to our user */
+    uint32_t user;    /**< whose directory it is, UINT32_MAX = unknown */
+    bool own_user;    /**< it belongs to our user */
     bool none;        /**< it turned out to hold no session */
 };
 
@@ -32,8 +33,9 @@ struct selection {
 };
 
 /** Lists the directories beneath \p root, those in grouping directories too, that may be
- * sessions, ordered by id and path; with an \p id only those of that name. None of them
- * is opened but to list what it holds. \return GPUFL_OK, GPUFL_ERR_IO, GPUFL_ERR_NOMEM.
+ * sessions, ordered by id and path; with an \p id only those of that name, or, as
+ * `<group>/<id>`, the one in that group. None of them is opened but to list what it
+ * holds. \return GPUFL_OK, GPUFL_ERR_IO, GPUFL_ERR_NOMEM.
  */
 GPUFL_MUST gpufl_status select_find(const struct sys *sys, int root, const char *id,
                                     struct selection *out);

@@ -4,106 +4,13 @@
 #include "upload/source/shifting.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/hash.h"
-#include "schema/records.h"
 #include "upload/http/encode.h"
-#include "upload/source/ndjson.h"
 #include "upload/source/shifting_numbers.h"
 
-#define DROPPED_BEYOND 100u
-#define TRIES          16
-/* Of what a writer leaves, it is 2 KiB. */
-#define HEAD_COST_MOST (32u << 10)
-
-uint64_t shifting_head(const char *data, size_t len)
-{
-    size_t most = len < SHIFTING_HEAD_BYTES ? len : SHIFTING_HEAD_BYTES;
-    const char *newline = memchr(data, '\n', most);
-    if (!newline && len < SHIFTING_HEAD_BYTES) {
-        return 0;
-    }
-    size_t n = newline ? (size_t)(newline - data) + 1 : most;
-    uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
-    return hash ? hash : 1;
-}
-
-/* Anybody can make a hundred files whose first bytes take long to decode, all of which a
- * search looks at: such a file has no head. \return -1 if it cannot be read, 0 if it has
- * none. */
-static ssize_t read_head(const struct sys *sys, const struct tail_where *w, int fd,
-                         bool gz, char data[SHIFTING_HEAD_BYTES])
-{
-    if (!gz) {
-        return file_pread_full(sys, fd, data, SHIFTING_HEAD_BYTES, 0);
-    }
-    struct gz_cache once = {.read_most = HEAD_COST_MOST};
-    size_t len;
-    gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
-    gz_cache_close(&once);
-    if (w->cache) {
-        gz_cache_note(w->cache, once.work);
-    }
-    return status == GPUFL_ERR_IO || once.failed ? -1 : once.plain ? 0 : (ssize_t)len;
-}
-
-/* \return false if it cannot be read. */
-static bool head_of(const struct sys *sys, const struct tail_where *w, int fd, bool gz,
-                    uint64_t *head)
-{
-    char data[SHIFTING_HEAD_BYTES];
-    ssize_t n = read_head(sys, w, fd, gz, data);
-    *head = n > 0 ? shifting_head(data, (size_t)n) : 0;
-    return n >= 0;
-}
-
-/* The file at \p index, whichever it is. */
-static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
-                             uint32_t index, struct shifting_place *out)
-{
-    struct record_text line;
-    char data[SHIFTING_HEAD_BYTES];
-    bool gz;
-    int fd = shifting_number_open(sys, w, index, &gz);
-    if (fd < 0) {
-        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
-    }
-    ssize_t n = read_head(sys, w, fd, gz, data);
-    *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
-    close(fd);
-    if (n < 0) {
-        return GPUFL_ERR_IO;
-    }
-    out->head = shifting_head(data, (size_t)n);
-    out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
-    /* A compressed file is whole; the active one may be about to be written. */
-    gpufl_status none = index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
-    return out->head ? GPUFL_OK : none;
-}
-
-bool shifting_is_too_new(const struct sys *sys, const struct tail_where *w,
-                         uint32_t index)
-{
-    char data[SHIFTING_HEAD_BYTES];
-    struct shifting_place oldest;
-    bool failed = false;
-    bool gz;
-    int fd = w->mark_at <= sizeof data ? shifting_number_open(sys, w, index, &gz) : -1;
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t n = read_head(sys, w, fd, gz, data);
-    const char *newline = n > 0 ? memchr(data, '\n', (size_t)n) : NULL;
-    bool first_line = newline && w->mark_at == (uint64_t)(newline + 1 - data);
-    uint32_t files = shifting_number_highest(sys, w, &failed) + 1;
-    close(fd);
-    return first_line && !failed && index + w->file > files &&
-           (place_at(sys, w, files - 1, &oldest) != GPUFL_OK || oldest.begins);
-}
+#define TRIES 16
 
 /* \return false, and \p failed, if that cannot be told. */
 static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
@@ -118,6 +25,90 @@ static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint3
         close(fd);
     }
     return file_known_same(known, &found);
+}
+
+/* No more than the first line of it was sent. */
+static bool doubt_knows_first_line(const struct sys *sys, const struct tail_where *w,
+                                   uint32_t index)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    bool gz;
+    int fd = w->mark_at <= sizeof data ? shifting_number_open(sys, w, index, &gz) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t n = shifting_read_head(sys, w, fd, gz, data);
+    const char *newline = n > 0 ? memchr(data, '\n', (size_t)n) : NULL;
+    close(fd);
+    return newline && w->mark_at == (uint64_t)(newline + 1 - data);
+}
+
+/* Whether the file at \p index ends, or goes on, as the one before the position did. One
+ * that cannot be read tells nothing. */
+static enum file_match doubt_compare(const struct sys *sys, const struct tail_where *w,
+                                     uint32_t index)
+{
+    struct tail_where other = *w;
+    bool gz;
+    int fd = shifting_number_open(sys, w, index, &gz);
+    if (fd < 0) {
+        return FILE_UNREADABLE;
+    }
+    other.mark = w->before->mark;
+    other.offset = other.mark_at = w->before->bytes;
+    enum file_match match = tail_where_match(sys, &other, fd, gz);
+    close(fd);
+    return match;
+}
+
+static bool doubt_knows_before(const struct tail_where *w)
+{
+    return w->before && w->before->mark.bytes && w->before->file + 1 == w->file;
+}
+
+/* The next older file is not the one before the position. */
+static bool doubt_follows_another(const struct sys *sys, const struct tail_where *w,
+                                  uint32_t index, bool *later)
+{
+    bool failed = false;
+    uint32_t older = index + 1;
+    while (older <= SCAN_SHIFTING_MAX &&
+           !shifting_number_is_used(sys, w, older, &failed) && !failed) {
+        older++;
+    }
+    if (failed || older > SCAN_SHIFTING_MAX) { /* its writer may have deleted it */
+        return !failed && index + 1 < SHIFTING_DROPPED_BEYOND;
+    }
+    enum file_match match = doubt_compare(sys, w, older);
+    *later = *later || match == FILE_LATER;
+    return match == FILE_DIFFERS || match == FILE_SHORTER;
+}
+
+/* It is the file before, which has its name again. */
+static bool doubt_is_before(const struct sys *sys, const struct tail_where *w,
+                            uint32_t index, bool *later)
+{
+    bool goes_on = w->before->bytes > w->mark_at;
+    enum file_match match = goes_on ? doubt_compare(sys, w, index) : FILE_DIFFERS;
+    *later = *later || match == FILE_LATER;
+    return match == FILE_MATCHES && doubt_follows_another(sys, w, index, later);
+}
+
+bool shifting_is_doubtful(const struct sys *sys, const struct tail_where *w,
+                          uint32_t index, bool *later)
+{
+    struct shifting_place oldest;
+    bool failed = false;
+    bool before = doubt_knows_before(w);
+    bool is_before = before && doubt_is_before(sys, w, index, later);
+    if (is_before || *later || !doubt_knows_first_line(sys, w, index)) {
+        return is_before;
+    }
+    uint32_t files = shifting_number_highest(sys, w, &failed) + 1;
+    gpufl_status status = shifting_oldest_at(sys, w, files - 1, &oldest);
+    bool counts = !failed && (status != GPUFL_OK || oldest.begins);
+    return counts ? index + w->file > files
+                  : !failed && before && doubt_follows_another(sys, w, index, later);
 }
 
 /* What a search for a file has found. */
@@ -156,7 +147,7 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     struct file_known found = file_known_of(fd);
     enum file_match match = FILE_DIFFERS;
     uint64_t head;
-    search->unread = search->unread || !head_of(sys, w, fd, gz, &head);
+    search->unread = search->unread || !shifting_head_of(sys, w, fd, gz, &head);
     if (head == w->head) {
         bool known = w->known && file_known_same(w->known, &found);
         if (!known || !gz) {
@@ -191,9 +182,12 @@ static bool search_by_count(const struct sys *sys, const struct tail_where *w,
     if (w->file == 0 || w->file > files || failed) {
         return false;
     }
-    bool sure = search_at(sys, w, files - w->file, &one) || one.alike == 1;
+    bool known = search_at(sys, w, files - w->file, &one);
+    bool sure =
+        known || (one.alike == 1 && !shifting_is_doubtful(sys, w, one.index, &one.later));
     search->later = one.later;
-    if (sure && shifting_number_highest(sys, w, &failed) + 1 == files && !failed) {
+    if (sure && !one.later && shifting_number_highest(sys, w, &failed) + 1 == files &&
+        !failed) {
         search_take(search, one.fd, one.gz, one.index);
         return true;
     }
@@ -205,8 +199,11 @@ static bool search_by_count(const struct sys *sys, const struct tail_where *w,
 static bool search_tells(const struct sys *sys, const struct tail_where *w,
                          struct shifting_search *search)
 {
-    return search->alike == 1 ? !shifting_is_too_new(sys, w, search->index)
-                              : search->alike && search_by_count(sys, w, search);
+    if (search->alike != 1) {
+        return search->alike && search_by_count(sys, w, search);
+    }
+    bool doubtful = shifting_is_doubtful(sys, w, search->index, &search->later);
+    return !doubtful && !search->later;
 }
 
 static gpufl_status search_end(const struct tail_where *w,
@@ -260,9 +257,9 @@ gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
 {
     bool failed = false;
     for (int i = 0; i < TRIES && !failed; i++) {
-        gpufl_status status = place_at(sys, w, highest, out);
+        gpufl_status status = shifting_oldest_at(sys, w, highest, out);
         if (status == GPUFL_OK && out->begins) {
-            return GPUFL_OK; /* the channel's first line: nothing is older */
+            return GPUFL_OK; /* nothing is older */
         }
         if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
             if (!shifting_number_between(sys, w, highest, SCAN_SHIFTING_MAX + 1,
@@ -283,7 +280,7 @@ static gpufl_status place_below(const struct sys *sys, const struct tail_where *
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
     *taken = at;
     while (*taken > 0 && status == GPUFL_ERR_NOT_FOUND) {
-        status = place_at(sys, w, --*taken, out);
+        status = shifting_place_at(sys, w, --*taken, out);
     }
     return status;
 }
@@ -306,10 +303,10 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
         status = place_below(sys, w, at, out, &taken);
         if (!shifting_number_between(sys, w, taken, at, &failed) &&
             is_still_at(sys, w, at, &known, &failed)) {
+            out->skipped = at - 1 - taken;
             return status;
         }
     }
-    /* The writer rotates faster than we read: a later call finds it. */
     return failed ? GPUFL_ERR_IO : GPUFL_ERR_NOT_FOUND;
 }
 
@@ -344,6 +341,7 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
      * taken: nothing is sent twice. */
     struct tail_where by_head = *w;
     by_head.known = NULL;
+    by_head.before = NULL;
     by_head.mark = (struct record_mark){0};
     by_head.offset = by_head.mark_at = 0;
     uint32_t at = highest + 1;
@@ -361,9 +359,11 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     if (found != GPUFL_OK) {
         return found == GPUFL_ERR_IO || found == GPUFL_BUSY ? found : GPUFL_ERR_NOT_FOUND;
     }
+    uint32_t behind = at;
     while (at > 0 && status != GPUFL_OK) {
         status = place_below(sys, w, at, out, &at);
     }
+    out->skipped = behind - 1 - at;
     return status == GPUFL_OK ? status : GPUFL_ERR_NOT_FOUND;
 }
 
@@ -372,7 +372,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
 {
     char data[SHIFTING_HEAD_BYTES];
     if (!crc) {
-        return place_at(sys, w, w->index, out);
+        return shifting_place_at(sys, w, w->index, out);
     }
     for (uint32_t i = w->index; i <= SCAN_SHIFTING_MAX; i++) {
         bool gz;
@@ -380,7 +380,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
         if (fd < 0) {
             continue;
         }
-        ssize_t n = read_head(sys, w, fd, gz, data);
+        ssize_t n = shifting_read_head(sys, w, fd, gz, data);
         struct file_known known = file_known_of(fd);
         close(fd);
         uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
@@ -396,5 +396,5 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
 bool shifting_overflows(const struct sys *sys, const struct tail_where *w)
 {
     bool failed = false;
-    return shifting_number_is_used(sys, w, DROPPED_BEYOND, &failed) && !failed;
+    return shifting_number_is_used(sys, w, SHIFTING_DROPPED_BEYOND, &failed) && !failed;
 }

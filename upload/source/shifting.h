@@ -7,7 +7,8 @@
  * Several files may begin with the same line. A directory that never rotated holds the
  * active file alone.
  *
- * A writer that died during a rotation leaves a number free: nothing is lost. */
+ * Nothing is lost where a number is free for a moment, during a rotation. If it stays so,
+ * its file is gone, or the writer died then: nothing tells which. */
 #ifndef GPUFL_UPLOAD_SOURCE_SHIFTING_H
 #define GPUFL_UPLOAD_SOURCE_SHIFTING_H
 
@@ -18,22 +19,7 @@
 #include <gpufl/status.h>
 
 #include "base/sys.h"
-#include "upload/source/tail_where.h"
-
-/** Longest head of a file, in bytes. */
-#define SHIFTING_HEAD_BYTES 512u
-
-/** A file and its present number. */
-struct shifting_place {
-    uint32_t index; /**< 0 = active, else its number */
-    uint64_t head;
-    bool begins; /**< its head has a job_start: it is the first of its channel */
-    struct file_known known;
-};
-
-/** Hash (FNV-1a) of the first line, of its first 512 bytes at most. 0 = not known yet:
- * the file has neither a whole line nor 512 bytes. */
-uint64_t shifting_head(const char *data, size_t len);
+#include "upload/source/shifting_numbers.h"
 
 /** Opens the file whose head is \p where->head, at \p where->index or beyond. Of several
  * it is the one with \p where->mark; while nothing was read of it, \p where->known.
@@ -52,7 +38,8 @@ GPUFL_MUST gpufl_status shifting_first(const struct sys *sys,
                                        const struct tail_where *where, uint32_t highest,
                                        struct shifting_place *out);
 
-/** Finds the next newer file than \p where->head. \return as shifting_first. */
+/** Finds the next newer file than \p where->head, whether or not numbers between them
+ * are free. \return as shifting_first. */
 GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
                                       const struct tail_where *where,
                                       struct shifting_place *out);
@@ -71,12 +58,14 @@ GPUFL_MUST gpufl_status shifting_by_crc(const struct sys *sys,
                                         const struct tail_where *where, uint32_t crc,
                                         struct shifting_place *out);
 
-/** \return true if nothing tells that the file at \p index is the one of \p where, but
- * its first line, with which others may begin, and if that were newer than all that are
- * there from the channel's first one on, or one that says nothing: a disk that lost power
- * has taken back the last rotation, or the directory is an older copy. */
-bool shifting_is_too_new(const struct sys *sys, const struct tail_where *where,
-                         uint32_t index);
+/** \return true if the file at \p index, which has the bytes before \p where, is another
+ * one nevertheless: it goes on as where->before did, or no more than its first line is
+ * known, with which others may begin, and its number, or the next older file, does not
+ * fit. A disk that lost power has taken back the last rotation, files were deleted, or
+ * the directory is an older copy. \p later is set if where->cache is busy, and nothing is
+ * known yet. */
+bool shifting_is_doubtful(const struct sys *sys, const struct tail_where *where,
+                          uint32_t index, bool *later);
 
 /** True when the numbers are so high that the writer deletes files. */
 bool shifting_overflows(const struct sys *sys, const struct tail_where *where);

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists a directory while its writer renames files. One getdents64(2) holds the lock of
- * the directory, so that what it returns was there at one moment; two in a row may miss a
- * file. */
+/* Reads the first bytes of files, and lists a directory while its writer renames them.
+ * One getdents64(2) holds the lock of the directory, so that what it returns was there at
+ * one moment; two in a row may miss a file. */
 #include "upload/source/shifting_numbers.h"
 
 #include <errno.h>
 #include <linux/magic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "schema/records.h"
 #include "upload/source/listing.h"
+#include "upload/source/ndjson.h"
 
 #define FEW_NUMBERS 4u /* that are tried without a look at the directory */
+/* Of what a writer leaves, it is 2 KiB. */
+#define HEAD_COST_MOST (32u << 10)
+/* Lines of other types before the first record. */
+#define FIRST_LINES_BYTES     (64u << 10)
+#define FIRST_LINES_COST_MOST (4 * FIRST_LINES_BYTES)
 
 /* btrfs and tmpfs leave out what is renamed between open(2) and getdents64(2); network
  * file systems and overlays read ahead. */
@@ -112,4 +122,114 @@ bool shifting_number_between(const struct sys *sys, const struct tail_where *w,
         }
     }
     return false;
+}
+
+uint64_t shifting_head(const char *data, size_t len)
+{
+    size_t most = len < SHIFTING_HEAD_BYTES ? len : SHIFTING_HEAD_BYTES;
+    const char *newline = memchr(data, '\n', most);
+    if (!newline && len < SHIFTING_HEAD_BYTES) {
+        return 0;
+    }
+    size_t n = newline ? (size_t)(newline - data) + 1 : most;
+    uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
+    return hash ? hash : 1;
+}
+
+/* What is to be read of the beginning of a file. */
+struct shifting_first_bytes {
+    char *data;
+    size_t size;
+    uint64_t cost_most; /* of a compressed one */
+};
+
+/* \return as shifting_read_head(). */
+static ssize_t first_bytes_read(const struct sys *sys, const struct tail_where *w, int fd,
+                                bool gz, const struct shifting_first_bytes *first)
+{
+    if (!gz) {
+        return file_pread_full(sys, fd, first->data, first->size, 0);
+    }
+    struct gz_cache once = {.read_most = first->cost_most};
+    size_t len;
+    gpufl_status status = gz_cache_read(&once, fd, 0, first->data, first->size, &len);
+    gz_cache_close(&once);
+    if (w->cache) {
+        gz_cache_note(w->cache, once.work);
+    }
+    return status == GPUFL_ERR_IO || once.failed ? -1 : once.plain ? 0 : (ssize_t)len;
+}
+
+/* Anybody can make a hundred files whose first bytes take long to decode, all of which a
+ * search looks at: such a file has no head. */
+ssize_t shifting_read_head(const struct sys *sys, const struct tail_where *w, int fd,
+                           bool gz, char data[SHIFTING_HEAD_BYTES])
+{
+    const struct shifting_first_bytes head = {data, SHIFTING_HEAD_BYTES, HEAD_COST_MOST};
+    return first_bytes_read(sys, w, fd, gz, &head);
+}
+
+/* Whether a whole line among the first of \p place is a job_start. */
+static bool first_lines_begin(const struct sys *sys, const struct tail_where *w,
+                              const struct shifting_place *place, char *data)
+{
+    const struct shifting_first_bytes lines = {data, FIRST_LINES_BYTES,
+                                               FIRST_LINES_COST_MOST};
+    struct record_text line;
+    bool gz;
+    int fd = shifting_number_open(sys, w, place->index, &gz);
+    if (fd < 0) {
+        return false;
+    }
+    struct file_known known = file_known_of(fd);
+    bool same = file_known_same(&place->known, &known);
+    ssize_t n = same ? first_bytes_read(sys, w, fd, gz, &lines) : 0;
+    close(fd);
+    const char *end = n > 0 ? memrchr(data, '\n', (size_t)n) : NULL;
+    return end &&
+           ndjson_find_type(data, (size_t)(end + 1 - data), RECORD_JOB_START, &line);
+}
+
+gpufl_status shifting_place_at(const struct sys *sys, const struct tail_where *w,
+                               uint32_t index, struct shifting_place *out)
+{
+    struct record_text line;
+    char data[SHIFTING_HEAD_BYTES];
+    bool gz;
+    int fd = shifting_number_open(sys, w, index, &gz);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    ssize_t n = shifting_read_head(sys, w, fd, gz, data);
+    *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
+    close(fd);
+    if (n < 0) {
+        return GPUFL_ERR_IO;
+    }
+    out->head = shifting_head(data, (size_t)n);
+    out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
+    /* A compressed file is whole; the active one may be about to be written. */
+    gpufl_status none = index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    return out->head ? GPUFL_OK : none;
+}
+
+gpufl_status shifting_oldest_at(const struct sys *sys, const struct tail_where *w,
+                                uint32_t index, struct shifting_place *out)
+{
+    gpufl_status status = shifting_place_at(sys, w, index, out);
+    if (status == GPUFL_OK && !out->begins) {
+        char *data = malloc(FIRST_LINES_BYTES);
+        out->begins = data && first_lines_begin(sys, w, out, data);
+        free(data);
+    }
+    return status;
+}
+
+bool shifting_head_of(const struct sys *sys, const struct tail_where *w, int fd, bool gz,
+                      uint64_t *head)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    ssize_t n = shifting_read_head(sys, w, fd, gz, data);
+    *head = n > 0 ? shifting_head(data, (size_t)n) : 0;
+    return n >= 0;
 }

@@ -42,12 +42,12 @@ static enum shifting_owned own_again(struct shifting_own *own)
 
 /* Whether it can be the file that has the number of the end. */
 static bool own_fits(const struct sys *sys, const struct tail_where *where,
-                     const struct shifting_own *own)
+                     const struct shifting_own *own, bool *later)
 {
     struct shifting_own found = {.walk = own->found};
     struct tail_where w = own_where(where, &found);
     w.file = own->wanted.file;
-    return !shifting_is_too_new(sys, &w, w.index);
+    return !shifting_is_doubtful(sys, &w, w.index, later);
 }
 
 static enum shifting_owned own_over(const struct sys *sys, const struct tail_where *where,
@@ -57,16 +57,19 @@ static enum shifting_owned own_over(const struct sys *sys, const struct tail_whe
         own_from_first(own);
         return SHIFTING_OWN_GOES_ON;
     }
-    bool one = own->alike == 1 && own_fits(sys, where, own);
-    return one          ? SHIFTING_OWN_FOUND
+    bool later = false;
+    bool one = own->alike == 1 && own_fits(sys, where, own, &later);
+    return later        ? SHIFTING_OWN_GOES_ON
+           : one        ? SHIFTING_OWN_FOUND
            : own->alike ? SHIFTING_OWN_SEVERAL
                         : SHIFTING_OWN_NONE;
 }
 
 static void own_begin_file(struct shifting_own *own, const struct shifting_place *place)
 {
-    own->walk = (struct shifting_walk){
-        .at = *place, .file = own->walk.file + 1, .run = {.crc = own->walk.run.crc}};
+    own->walk = (struct shifting_walk){.at = *place,
+                                       .file = own->walk.file + place->skipped + 1,
+                                       .run = {.crc = own->walk.run.crc}};
     own->compared = false;
 }
 

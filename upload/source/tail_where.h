@@ -35,6 +35,8 @@ struct tail_where {
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */
+    const struct record_sealed *before; /**< where the file before it ended, which may
+                                           have the same head; NULL = nothing is known */
     struct gz_cache
         *cache; /**< NULL = none: each read starts at the beginning of a gzip file */
 };

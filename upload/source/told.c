@@ -1,17 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the lock file of a session, and what a rotation leaves. What others may have
- * planted counts for nothing. */
+ * planted counts for nothing. No tree is made of its text, which is read at each look at
+ * the session. */
 #include "upload/source/told.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/boot_id.h"
+#include "base/crc32c.h"
 #include "base/file.h"
+#include "base/json_text.h"
+#include "schema/plain_object.h"
 #include "upload/source/gz_file.h"
+
+#define TOLD_DEPTH 16
+#define NS_PER_MS  1000000
+
+enum told_member {
+    TOLD_ACTIVE,
+    TOLD_BYTES,
+    TOLD_BEFORE,
+    TOLD_INODES,
+    TOLD_LOCK_FILE,
+    TOLD_BOOT_ID,
+    TOLD_CRC,
+    TOLD_MEMBERS
+};
+
+/* What is said of each channel; -1 = nothing. */
+static void told_channels(struct record_text object, int64_t max,
+                          int64_t out[CHANNEL_COUNT])
+{
+    struct record_text name;
+    struct record_text value;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        out[c] = -1;
+    }
+    while (record_field_next(&object, &name, &value)) {
+        for (int c = 0; c < CHANNEL_COUNT; c++) {
+            if (plain_object_is(name, channel_name((enum channel)c))) {
+                out[c] = plain_object_int(value, max);
+            }
+        }
+    }
+}
+
+/* Parts of two texts, where a write was cut off, may seem to be one. */
+static bool active_files_are_whole(struct record_text line, struct record_text told)
+{
+    const char *end =
+        memmem(line.at, line.len, LAYOUT_TOLD_CRC, sizeof LAYOUT_TOLD_CRC - 1);
+    int64_t crc = plain_object_int(told, UINT32_MAX);
+    return end && crc >= 0 &&
+           crc32c(0, line.at, (size_t)(end - line.at)) == (uint32_t)crc;
+}
+
+/* What is to be appended next is told, and may not have come to its file. */
+static void active_files_take(struct record_text line,
+                              const struct record_text told[TOLD_MEMBERS],
+                              struct active_files *out)
+{
+    const struct record_text none = {NULL, 0};
+    bool whole = active_files_are_whole(line, told[TOLD_CRC]);
+    bool least = whole && plain_object_has_object(told[TOLD_BEFORE]);
+    int64_t number[CHANNEL_COUNT];
+    told_channels(told[TOLD_ACTIVE], LAYOUT_NUMBER_MAX, number);
+    told_channels(told[TOLD_BYTES], INT64_MAX, out->bytes);
+    told_channels(least ? told[TOLD_BEFORE] : none, INT64_MAX, out->least);
+    told_channels(whole ? told[TOLD_INODES] : none, INT64_MAX, out->inode);
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        out->number[c] = number[c] > 0 ? (uint32_t)number[c] : 0;
+        out->least[c] = out->least[c] < 0 && least ? out->bytes[c] : out->least[c];
+    }
+    plain_object_copy(told[TOLD_LOCK_FILE], out->lock_file, sizeof out->lock_file);
+    plain_object_copy(told[TOLD_BOOT_ID], out->boot_id, sizeof out->boot_id);
+}
+
+gpufl_status active_files_parse(const char *text, size_t len, struct active_files *out)
+{
+    static const char *const keys[TOLD_MEMBERS] = {
+        "active", "bytes", "before", "inodes", "lock_file", "boot_id", "crc32c"};
+    struct record_text line = {text, len};
+    struct record_text told[TOLD_MEMBERS];
+    memset(out, 0, sizeof *out);
+    if (len > LAYOUT_TOLD_BYTES || !json_is_object(text, len, TOLD_DEPTH) ||
+        !plain_object_read(text, len, keys, TOLD_MEMBERS, told) ||
+        !plain_object_has_object(told[TOLD_ACTIVE])) {
+        return GPUFL_ERR_FORMAT;
+    }
+    active_files_take(line, told, out);
+    return GPUFL_OK;
+}
 
 static bool told_may_tell(int dir, struct stat *lock)
 {
@@ -80,22 +164,38 @@ static const char *told_inode(const char *lock_file)
     return colon ? colon : lock_file;
 }
 
-bool told_is_copy(int dir, const struct manifest *manifest)
+/* Of one file, file systems may tell it with more or fewer digits. */
+static bool told_was_born(const struct statx *lock, int64_t born_ns)
+{
+    int64_t born_ms = lock->stx_btime.tv_sec * 1000 + lock->stx_btime.tv_nsec / NS_PER_MS;
+    int64_t late_ms = born_ms - born_ns / NS_PER_MS;
+    bool told = born_ns > 0 && lock->stx_mask & STATX_BTIME;
+    return !told || (late_ms >= -1 && late_ms <= 1);
+}
+
+bool told_lock_is_named(const struct statx *lock, const struct manifest *manifest)
 {
     char boot_id[BOOT_ID_TEXT];
     char name[LAYOUT_LOCK_FILE_TEXT];
-    struct stat st;
+    boot_id_get(boot_id);
+    layout_lock_file(name, makedev(lock->stx_dev_major, lock->stx_dev_minor),
+                     lock->stx_ino);
+    bool same = strcmp(boot_id, manifest->boot_id) == 0
+                    ? strcmp(name, manifest->lock_file) == 0
+                    : strcmp(told_inode(name), told_inode(manifest->lock_file)) == 0;
+    return same && told_was_born(lock, manifest->lock_born_ns);
+}
+
+bool told_is_copy(int dir, const struct manifest *manifest)
+{
+    struct statx lock;
     if (!manifest->lock_file[0]) {
         return false; /* of an earlier writer */
     }
-    if (fstatat(dir, LAYOUT_LOCK, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (statx(dir, LAYOUT_LOCK, AT_SYMLINK_NOFOLLOW, TOLD_LOCK_ASKED, &lock) < 0) {
         return errno == ENOENT;
     }
-    boot_id_get(boot_id);
-    layout_lock_file(name, st.st_dev, st.st_ino);
-    return strcmp(boot_id, manifest->boot_id) == 0
-               ? strcmp(name, manifest->lock_file) != 0
-               : strcmp(told_inode(name), told_inode(manifest->lock_file)) != 0;
+    return !told_lock_is_named(&lock, manifest);
 }
 
 bool told_differs(int dir, enum channel channel, const struct active_files *told,

@@ -4,9 +4,29 @@
 #define GPUFL_UPLOAD_SOURCE_TOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/sys.h"
+#include "schema/channels.h"
+#include "schema/layout.h"
 #include "upload/source/identity.h"
+
+/** What the writer of a live session tells in its lock file. */
+struct active_files {
+    char boot_id[40];
+    uint32_t number[CHANNEL_COUNT]; /**< of the active file; 0 = not told */
+    int64_t bytes[CHANNEL_COUNT];   /**< no more than that are in it; -1 = not told */
+    int64_t least[CHANNEL_COUNT];   /**< no fewer; -1 = not told, by earlier versions */
+    int64_t inode[CHANNEL_COUNT];   /**< -1 = likewise */
+    char lock_file[LAYOUT_LOCK_FILE_TEXT]; /**< where those count */
+};
+
+/** Reads the text of a lock file. \return GPUFL_OK or GPUFL_ERR_FORMAT, also when it is
+ * empty. */
+GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
+                                           struct active_files *out);
 
 /** Reads the lock file in the session's directory \p dir. An empty one is not opened: if
  * a writer in this process holds a POSIX lock on it, as those of the existing client do,
@@ -31,10 +51,18 @@ enum told_fit {
 enum told_fit told_compare(int dir, enum channel channel,
                            const struct active_files *told);
 
+/** What statx is asked for told_lock_is_named(). */
+#define TOLD_LOCK_ASKED (STATX_INO | STATX_BTIME)
+
+/** \return true if \p lock, a session's lock file, is the one that \p manifest names. Its
+ * inode may be another file's later, so that the time at which it was made counts, too,
+ * to the millisecond, where both are told. Device numbers change from boot to boot, those
+ * of files do not. */
+bool told_lock_is_named(const struct statx *lock, const struct manifest *manifest);
+
 /** \return true if the session's directory \p dir is a copy of the one that its writer
- * made: its lock file is another one than \p manifest names, or was not copied. Device
- * numbers change from boot to boot, those of files do not; where file systems show other
- * ones, a directory cannot be told from a copy. */
+ * made: its lock file is another one than \p manifest names, or was not copied. Where
+ * file systems show other numbers, a directory cannot be told from a copy. */
 bool told_is_copy(int dir, const struct manifest *manifest);
 
 /** \return true if the lock file of a copy tells another number or size than its active

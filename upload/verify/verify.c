@@ -2,9 +2,12 @@
 /* Asks for the ends of a session's streams and compares each with its files. */
 #include "upload/verify/verify.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "upload/http/reply.h"
 #include "upload/source/scan_session.h"
@@ -110,6 +113,23 @@ static void verify_gone(const struct scan *scan, const struct reply_streams *tol
     }
 }
 
+/* Of what lies in a directory that is closed, only whose that is can be told. */
+static void verify_unreadable(struct verify *v, const char *path)
+{
+    char group[LAYOUT_NAME_MAX + 1];
+    char whose[40] = "";
+    struct stat st;
+    bool there = fstatat(v->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    snprintf(group, sizeof group, "%.*s", (int)strcspn(path, "/"), path);
+    if ((there || fstatat(v->root, group, &st, AT_SYMLINK_NOFOLLOW) == 0) &&
+        st.st_uid != geteuid()) {
+        snprintf(whose, sizeof whose, " (%s user %u)", there ? "of" : "in one of",
+                 (unsigned)st.st_uid);
+    }
+    snprintf(v->why, sizeof v->why,
+             "its directory cannot be read%s: let this user read it", whose);
+}
+
 gpufl_status verify_session(struct verify *v, const struct selected *selected,
                             struct verify_session *out)
 {
@@ -125,7 +145,7 @@ gpufl_status verify_session(struct verify *v, const struct selected *selected,
     gpufl_status status = verify_ends(v, selected->id, told);
     if (status == GPUFL_OK &&
         scan_session(v->sys, v->root, selected->path, selected->id, &scan) != GPUFL_OK) {
-        snprintf(v->why, sizeof v->why, "its directory cannot be read");
+        verify_unreadable(v, selected->path);
         status = GPUFL_ERR_IO;
     }
     out->state = status == GPUFL_OK && !told->open ? VERIFY_COMPLETE : VERIFY_OPEN;

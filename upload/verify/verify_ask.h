@@ -14,7 +14,8 @@ struct verify {
     const struct transport *transport;
     char *buf; /**< of VERIFY_BUFFER_BYTES */
     struct gz_cache gz;
-    char why[256]; /**< what went wrong, for a person */
+    uint64_t read_bytes; /**< of all files, decompressed */
+    char why[256];       /**< what went wrong, for a person */
 };
 
 #define VERIFY_BUFFER_BYTES (1u << 20)

@@ -174,7 +174,7 @@ run_next_shifted(struct run *r, const struct scan_channel *channel, gpufl_status
     r->where.offset = r->at.offset;
     switch (shifting_next(r->v->sys, &r->where, &place)) {
     case GPUFL_OK:
-        run_go_to(r, channel, r->where.file + 1);
+        run_go_to(r, channel, r->where.file + place.skipped + 1);
         run_begin_shifted(r, &place);
         return VERIFY_RESULTS;
     case GPUFL_ERR_NOT_FOUND:
@@ -205,6 +205,7 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     if (read != GPUFL_OK) {
         return run_differs(r, chunk.excessive ? VERIFY_EXCESSIVE : VERIFY_UNREADABLE);
     }
+    r->v->read_bytes += chunk.len;
     bool whole =
         chunk.hole ? run_take(r, NULL, chunk.hole) : run_take(r, r->v->buf, chunk.len);
     if (!whole) {

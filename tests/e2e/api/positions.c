@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+/* On one line, whoever formats it. */
+#define TWO GFL_SCOPE("two") GFL_SCOPE("of a line")
+
 static void beside_else(bool train)
 {
     if (train)
@@ -36,6 +39,12 @@ static void before_if(bool train)
         printf("no ");
     GFL_SCOPE("outer")
     GFL_SCOPE("inner") printf("nested ");
+    TWO printf("two ");
+    GFL_SCOPE("empty");
+    if (train)
+        GFL_SCOPE("empty");
+    else
+        TWO;
 }
 
 static void in_loops(void)

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <string>
 
+/* On one line, whoever formats it. */
+#define TWO GFL_SCOPE("two") GFL_SCOPE("of a line")
+
 static std::string ran;
 
 static void beside_else(bool train)
@@ -37,6 +40,12 @@ static void before_if(bool train)
         ran += "no ";
     GFL_SCOPE("outer")
     GFL_SCOPE("inner") ran += "nested ";
+    TWO ran += "two ";
+    GFL_SCOPE("empty");
+    if (train)
+        GFL_SCOPE("empty");
+    else
+        TWO;
 }
 
 static void in_loops()

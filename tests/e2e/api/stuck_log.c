@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Its function for messages waits for a lock that main holds, which meanwhile does what
+ * is asked for. Usage: stuck_log LOG_DIR exit|shutdown|replace, with a limit on which
+ * the library's thread has something to say. Exit code 7. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gpufl/gpufl.h>
+
+static pthread_mutex_t interpreter = PTHREAD_MUTEX_INITIALIZER;
+static sem_t called;
+
+static void take_message(void *arg, enum gpufl_log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    (void)line;
+    sem_post(&called);
+    pthread_mutex_lock(&interpreter);
+    pthread_mutex_unlock(&interpreter);
+}
+
+int main(int argc, char **argv)
+{
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    if (argc < 3 || sem_init(&called, 0, 0) != 0) {
+        return 2;
+    }
+    options.log_path = argv[1];
+    pthread_mutex_lock(&interpreter);
+    if (gpufl_init(&options) != GPUFL_OK) {
+        return 3;
+    }
+    gpufl_set_log_callback(take_message, NULL);
+    gpufl_scope_end(gpufl_scope_begin("beyond the limit"));
+    sem_wait(&called);
+    puts("called");
+    fflush(stdout);
+    if (strcmp(argv[2], "shutdown") == 0) {
+        gpufl_shutdown();
+    } else if (strcmp(argv[2], "replace") == 0) {
+        gpufl_set_log_callback(NULL, NULL);
+    }
+    exit(7);
+}
