@@ -2,6 +2,7 @@
 /* Descriptors of a world's processes, their locks, and the way to a file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,14 @@ static int kernel_take_fd(struct kernel_open *open)
 
 int kernel_open(struct inode *inode, int flags, const char *path)
 {
-    struct kernel_open *open = calloc(1, sizeof *open);
+    struct kernel_open *open = malloc(sizeof *open);
+    size_t len = strnlen(path, sizeof open->path - 1);
+    memset(open, 0, offsetof(struct kernel_open, path));
     open->inode = inode;
     open->flags = flags;
     open->pid = kernel.self;
-    memcpy(open->path, path, strnlen(path, sizeof open->path - 1));
+    memcpy(open->path, path, len);
+    open->path[len] = '\0';
     int fd = kernel_take_fd(open);
     if (fd < 0) {
         free(open);

@@ -180,6 +180,7 @@ void inode_write(struct inode *inode, uint64_t at, const char *buf, size_t len)
         memcpy(inode->data + at, buf, len);
     }
     inode->size = inode->size > at + len ? inode->size : at + len;
+    inode->last_bytes = len;
     inode_touch(inode);
 }
 
@@ -202,6 +203,13 @@ void inode_sync(struct inode *inode)
         }
         inode->safe_have = inode->have;
         inode->safe_size = inode->size;
+    }
+}
+
+void inode_sync_all(void)
+{
+    for (struct inode *inode = inodes.all; inode; inode = inode->next) {
+        inode_sync(inode);
     }
 }
 

@@ -33,8 +33,9 @@ struct inode {
     char *data;
     size_t have, room;
     uint64_t size;
-    uint64_t hidden; /**< at its end: a write that others see half done */
-    char *safe;      /**< as synced */
+    uint64_t hidden;     /**< at its end: a write that others see half done */
+    uint64_t last_bytes; /**< of the last write */
+    char *safe;          /**< as synced */
     size_t safe_have;
     uint64_t safe_size;
     bool dropped; /**< a sync failed: the kernel has dropped the pages, and later syncs
@@ -71,6 +72,7 @@ void inode_touch(struct inode *inode);
 
 /** Its contents, or its names, survive a power failure from now on. */
 void inode_sync(struct inode *inode);
+void inode_sync_all(void);
 /** A sync of it fails. */
 void inode_drop_pages(struct inode *inode);
 /** The power fails: of what was not synced, something is left. */

@@ -24,9 +24,11 @@ enum job_harm {
     JOB_HAS_OTHERS = 16,  /**< there are files in its directory that it did not make */
     JOB_LOST_SEALED = 64, /**< somebody deleted files behind which there are others */
     JOB_HELD = 256,       /**< somebody spoiled its manifest: it is held */
-    JOB_WAS_COMPLETE = 512, /**< it was called that before its directory was harmed */
+    JOB_WAS_COMPLETE = 512, /**< it was called that before its directory was harmed, or by
+                               a backend that was put back since */
     JOB_EXPIRED = 128,      /**< the origin's retention has deleted it */
     JOB_TORN_PACK = 1024, /**< it was killed while it compressed a file: both are there */
+    JOB_CUT = 2048,       /**< of that: cut, or active ones, which nobody need notice */
     JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
 };
 
@@ -76,6 +78,8 @@ void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms);
 void job_write(struct job *job, int channel, unsigned lines, unsigned size);
 /** Once a second: gives lost names back. */
 void job_tick(struct job *job);
+/** Its lock file is empty, as earlier versions left it. */
+void job_tell_nothing(const struct job *job);
 /** Writes the last lines and ends. */
 void job_end(struct job *job);
 void job_kill(struct job *job);

@@ -129,7 +129,9 @@ void lines_compare(struct lines_compared *c, const char *written, const char *st
         bool is_torn =
             torn && strlen(torn) == len - 1 && memcmp(torn, line, len - 1) == 0;
         if (found) {
+            unsigned before = c->missing;
             c->missing += count_to(c, at, found);
+            c->gap |= c->missing > before;
             at = found + len;
         } else if (is_torn && torn_is_missing) {
             c->missing += count_to(c, at, torn);

@@ -3,10 +3,12 @@
 #ifndef GPUFL_TESTS_SIM_LINES_H
 #define GPUFL_TESTS_SIM_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct lines_compared {
     unsigned stored;
+    bool gap;         /**< one that is missing comes before one that is stored */
     unsigned missing; /**< written, and not stored in the order in which they were */
     unsigned twice;   /**< stored, and not in this order, or once more */
     unsigned foreign; /**< stored, and never written */

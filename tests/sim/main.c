@@ -26,14 +26,15 @@
     "  --jobs N     run so many at once, not one for each processor\n"                   \
     "  --seconds N  stop after so long\n"                                                \
     "  --first      stop at the first failure, and do not shrink it\n"                   \
-    "  --twice      run each twice, and compare their histories\n"
+    "  --twice      run each twice, and compare their histories\n"                       \
+    "  --digest     print a digest of all histories, to compare\n"
 
 struct options {
     const char *plan; /* NULL = seeds */
     unsigned long long first, last;
     unsigned long long seconds;
     unsigned long long jobs; /* 0 = one for each processor */
-    bool twice, no_shrink, single, first_only;
+    bool twice, digest, no_shrink, single, first_only;
 };
 
 static void print_plan(const struct plan *plan)
@@ -62,14 +63,16 @@ static void shrink(struct plan *plan, const struct outcome *found)
     fflush(stdout);
 }
 
-static bool run_seed(unsigned long long seed, const void *arg)
+static bool run_seed(unsigned long long seed, const void *arg, uint64_t *hash)
 {
     static struct plan plan;
     const struct options *options = arg;
     struct outcome first;
     struct outcome second;
     plan_make(&plan, seed);
-    shrink_run(&plan, options->twice ? HISTORY_HASHED : HISTORY_NONE, &first);
+    bool hashed = options->twice || options->digest;
+    shrink_run(&plan, hashed ? HISTORY_HASHED : HISTORY_NONE, &first);
+    *hash = first.hash;
     if (options->twice) {
         shrink_run(&plan, HISTORY_HASHED, &second);
         if (first.hash != second.hash) {
@@ -143,6 +146,8 @@ static bool read_options(int argc, char **argv, struct options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--twice") == 0) {
             o->twice = true;
+        } else if (strcmp(argv[i], "--digest") == 0) {
+            o->digest = true;
         } else if (strcmp(argv[i], "--first") == 0) {
             o->first_only = true;
         } else if (strcmp(argv[i], "--no-shrink") == 0) {
@@ -191,6 +196,9 @@ static int run_seeds(const struct options *options)
            "of a processor\n",
            options->first, sum.end - 1, worlds - sum.failed, sum.failed, sum.took_s,
            (double)worlds / sum.took_s * 3600, (double)worlds / sum.cpu_s * 3600);
+    if (options->digest) {
+        printf("histories %016llx\n", (unsigned long long)sum.digest);
+    }
     return sum.failed ? 1 : 0;
 }
 
@@ -208,7 +216,7 @@ int main(int argc, char **argv)
         fputs(USAGE, stderr);
         return 2;
     }
-    library_log_set(say_nothing, NULL); /* what recorders tell people */
+    gpufl_set_log_callback(say_nothing, NULL); /* what recorders tell people */
     unsetenv("STATE_DIRECTORY");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "/var/home", 1);

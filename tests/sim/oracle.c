@@ -72,6 +72,17 @@ static void judge_written(const struct job *job, const char *written, size_t byt
     }
 }
 
+/* What people deleted before it was sent is gone. The origin has to know. */
+static void judge_gap(struct world *world, const struct job *job, const char *channel)
+{
+    struct server *server = &world->server;
+    if (server->kind == SERVER_POSITIONS && !server->hid && !server->went_back &&
+        !job->old.layout && !(job->harm & ~(JOB_LOST_SEALED | JOB_LOST_FILES)) &&
+        server_lacks(server, job->dir.id, channel) == 0) {
+        history_fail("a loss that is not told", "%.8s %s", job->dir.id, channel);
+    }
+}
+
 static void judge_stream(struct world *world, const struct job *job, int channel,
                          struct lines_compared *c)
 {
@@ -90,6 +101,9 @@ static void judge_stream(struct world *world, const struct job *job, int channel
                      c->first);
     }
     judge_expired(world, job, channel, stored);
+    if (c->gap) {
+        judge_gap(world, job, name);
+    }
     free(lines);
     free(stored);
 }
@@ -106,7 +120,8 @@ static bool may_miss(const struct world *world, const struct job *job)
 }
 
 /* "Complete" is said early of a writer that cannot be seen: what it writes later is sent,
- * or held if the disk was harmed by then, which is said here and not to the origin. */
+ * or held if the disk was harmed by then, or if the origin went back to when that was
+ * said and the files of then are deleted. That is said here and not to the origin. */
 static bool is_held_late(const struct world *world, const struct job *job)
 {
     bool said = false;
@@ -257,6 +272,8 @@ static void judge_job(struct world *world, const struct job *job)
         history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (!says_all && !may_stay_open(world, job)) {
         history_fail("not complete", "%.8s is %s", job->dir.id, states[state]);
+    } else if (state == 0 && world->plan.closes) {
+        history_fail("held", "%.8s is open", job->dir.id);
     }
 }
 

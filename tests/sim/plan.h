@@ -38,10 +38,12 @@
     X(JOB_FAULTS, "disk faults of jobs", 3, DISK)                                        \
     X(DISK_FULL, "the disk is full, or not", 2, DISK)                                    \
     X(SLOW_SYNCS, "slow syncs", 2, DISK)                                                 \
+    X(SYNC, "the disk has all", 0, DISK)                                                 \
     X(POWER, "power failure", 2, POWER)                                                  \
     X(MOODY, "an origin in moods", 4, ORIGIN)                                            \
     X(LOSSY, "a lossy network", 4, NETWORK)                                              \
     X(SLOW, "a slow network", 2, NETWORK)                                                \
+    X(MISTAKE, "another sender is mistaken", 0, NETWORK)                                 \
     X(COPY_ORIGIN, "copy the origin", 2, BACKUP)                                         \
     X(RESTART_ORIGIN, "restart the origin", 3, ORIGIN)                                   \
     X(RESTORE_ORIGIN, "put the origin's copy back", 2, BACKUP)                           \
@@ -111,7 +113,9 @@ struct plan_world {
     enum engine_compression compression;
     enum old_layout old; /**< what half of the jobs are */
     bool all_old;        /**< all of them are */
-    bool same_heads;     /**< files of 1.1 begin with one and the same line */
+    bool closes;         /**< no session may be held in the end, whatever happened */
+    bool untold;     /**< jobs leave their lock files empty, as earlier versions did */
+    bool same_heads; /**< files of 1.1 begin with one and the same line */
 };
 
 struct plan {

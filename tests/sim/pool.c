@@ -12,13 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "tests/sim/calls.h"
 
 #define PROCESSES_MAX 256
 
 /* What the processes share. */
 struct pool {
-    atomic_ullong next, failed;
+    atomic_ullong next, failed, digest;
     atomic_ullong running[PROCESSES_MAX]; /* the seed; NOTHING */
 };
 
@@ -48,7 +49,9 @@ static void work_on(struct pool *pool, const struct pool_work *work, unsigned se
             break;
         }
         pool->running[self] = seed;
-        pool->failed += !work->run(seed, work->arg);
+        uint64_t hash;
+        pool->failed += !work->run(seed, work->arg, &hash);
+        pool->digest += hash64_word(hash, seed);
         pool->running[self] = NOTHING;
     }
     fflush(stdout);
@@ -119,6 +122,7 @@ void pool_run(const struct pool_work *work, struct pool_sum *sum)
     wait_for_all(pool, &w, pid, end_s);
     sum->end = pool->next <= w.last ? pool->next : w.last + 1;
     sum->failed = pool->failed;
+    sum->digest = pool->digest;
     sum->took_s = now_s() - begun_s;
     sum->cpu_s = cpu_s();
     munmap(pool, sizeof *pool);

@@ -4,9 +4,10 @@
 #define GPUFL_TESTS_SIM_POOL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/** \return true if the world of \p seed passes. */
-typedef bool (*pool_run_fn)(unsigned long long seed, const void *arg);
+/** \return true if the world of \p seed passes; the hash of its history in \p hash. */
+typedef bool (*pool_run_fn)(unsigned long long seed, const void *arg, uint64_t *hash);
 
 struct pool_work {
     unsigned long long first, last;
@@ -20,6 +21,7 @@ struct pool_work {
 struct pool_sum {
     unsigned long long end; /**< the first seed that was not run */
     unsigned long long failed;
+    uint64_t digest;      /**< of all hashes, in whatever order they came */
     double took_s, cpu_s; /**< by the clock, and of processors */
 };
 

@@ -302,6 +302,11 @@ char *server_stored(struct server *server, const char *session, const char *chan
     return lines;
 }
 
+int server_changes(struct server *server)
+{
+    return sqlite3_total_changes(server->store->db);
+}
+
 int server_state(struct server *server, const char *session)
 {
     enum store_completeness state = STORE_OPEN;

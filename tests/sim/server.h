@@ -71,6 +71,9 @@ int server_answer(struct server *server, const struct server_request *request,
 /** All stored lines of a channel, the caller's. */
 char *server_stored(struct server *server, const char *session, const char *channel);
 
+/** Grows with each row that is stored, changed or deleted. */
+int server_changes(struct server *server);
+
 /** 0 = open, 1 = complete, 2 = verified, 3 = ended. */
 int server_state(struct server *server, const char *session);
 

@@ -9,6 +9,7 @@
 #include "schema/layout.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
+#include "tests/sim/mistaken_sender.h"
 #include "tests/sim/world.h"
 #include "tests/support/pick.h"
 
@@ -143,9 +144,9 @@ static void lose_power(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
         struct job *job = &world->job[i];
-        int state = server_state(&world->server, job->dir.id);
+        world_note_complete(world, job);
         job_kill(job);
-        job->harm |= JOB_LOST_POWER | (state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0);
+        job->harm |= JOB_LOST_POWER;
     }
     kernel_power_failure();
     world->locker = 0;
@@ -165,6 +166,9 @@ static void step_disk(struct world *world, const struct step *step)
         break;
     case STEP_DISK_FULL:
         kernel.full = !kernel.full;
+        break;
+    case STEP_SYNC:
+        inode_sync_all();
         break;
     case STEP_SLOW_SYNCS:
         world->uploader[step->who % UPLOADERS].sync_ms =
@@ -224,6 +228,29 @@ static void expire(struct world *world, const struct step *step)
     server_expire(server, 1 + step->b % 40);
 }
 
+/* What it called complete by then may have grown since, and what shows that its lines are
+ * those on disk may be deleted. */
+static void restore_origin(struct world *world)
+{
+    if (!world->server.copy) {
+        return;
+    }
+    server_restart(&world->server, true);
+    for (unsigned i = 0; world->plan.deletes != DELETE_NEVER && i < world->jobs; i++) {
+        world_note_complete(world, &world->job[i]);
+    }
+}
+
+static void other_sender(struct world *world, const struct step *step)
+{
+    enum channel channel = (enum channel)(step->a % JOB_CHANNELS);
+    const struct server *server = &world->server;
+    if (world->jobs && server->kind == SERVER_POSITIONS && !server->hides) {
+        mistaken_sender(&world->server, world->job[step->who % world->jobs].dir.id,
+                        channel_name(channel));
+    }
+}
+
 static void step_server(struct world *world, const struct step *step)
 {
     struct server *server = &world->server;
@@ -238,6 +265,9 @@ static void step_server(struct world *world, const struct step *step)
     case STEP_SLOW:
         server->slow_ms = step->a % 2 ? step->b % 20000 : 0;
         break;
+    case STEP_MISTAKE:
+        other_sender(world, step);
+        break;
     case STEP_COPY_ORIGIN:
         server_copy(server);
         break;
@@ -245,9 +275,7 @@ static void step_server(struct world *world, const struct step *step)
         server_restart(server, false);
         break;
     case STEP_RESTORE_ORIGIN:
-        if (server->copy) {
-            server_restart(server, true);
-        }
+        restore_origin(world);
         break;
     case STEP_EXPIRE:
         expire(world, step);

@@ -66,12 +66,6 @@ static bool is_newest(const struct job *job, const char *name)
     return !inode_look(job->inode, next);
 }
 
-static unsigned was_complete(struct world *world, const struct job *job)
-{
-    int state = server_state(&world->server, job->dir.id);
-    return state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
-}
-
 static void damage_file(struct world *world, struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
@@ -81,8 +75,8 @@ static void damage_file(struct world *world, struct job *job, const struct step 
     struct inode *file = inode_look(job->inode, name);
     job->harm |= step->kind == STEP_DELETE_FILE && is_followed(job, name)
                      ? JOB_LOST_SEALED
-                     : JOB_LOST_FILES;
-    job->harm |= was_complete(world, job);
+                     : JOB_LOST_FILES | JOB_CUT;
+    world_note_complete(world, job);
     history_say("%s of %.8s", name, job->dir.id);
     if (step->kind == STEP_DELETE_FILE) {
         if (is_newest(job, name)) {
@@ -200,7 +194,7 @@ static void make_fifo(struct world *world, struct job *job, const struct step *s
     } else if (!inode_look(job->inode, names[step->a % 3])) {
         inode_link(job->inode, names[step->a % 3], fifo);
         note_stray(job, step->a % 3 < 2 ? names[step->a % 3] : "");
-        job->harm |= was_complete(world, job);
+        world_note_complete(world, job);
     }
 }
 
@@ -231,7 +225,8 @@ static void spoil_manifest(struct world *world, struct job *job, const struct st
         inode_resize(manifest, 0);
     }
     inode_sync(manifest);
-    job->harm |= JOB_HELD | was_complete(world, job);
+    job->harm |= JOB_HELD;
+    world_note_complete(world, job);
 }
 
 static void lock_root(struct world *world)

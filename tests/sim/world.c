@@ -13,6 +13,7 @@
 
 #define TICK_MS      1000u
 #define SETTLE_MS    (4u * 3600 * 1000)
+#define REST_MS      (100 * LOOK_MS) /* no uploader waits longer than 90 min */
 #define LOOK_MS      60000u
 #define QUIET_MS     (3 * LOOK_MS)  /* nothing was left to do for so long … */
 #define NOTICED_MS   (25 * LOOK_MS) /* … and what has changed was noticed */
@@ -123,6 +124,9 @@ static void tick_jobs(struct world *world)
     for (unsigned i = 0; i < world->jobs; i++) {
         if (!world->job[i].over && !kernel.process[world->job[i].pid].paused) {
             job_tick(&world->job[i]);
+            if (world->plan.untold) {
+                job_tell_nothing(&world->job[i]);
+            }
         }
     }
 }
@@ -146,6 +150,12 @@ void world_run(struct world *world, uint64_t ms)
         }
     }
     tick_jobs(world);
+}
+
+void world_note_complete(struct world *world, struct job *job)
+{
+    int state = server_state(&world->server, job->dir.id);
+    job->harm |= state == 1 || state == 2 ? JOB_WAS_COMPLETE : 0;
 }
 
 static bool is_drained(const struct world *world)
@@ -217,8 +227,12 @@ void world_settle(struct world *world)
     uint64_t end = kernel.now_ms + SETTLE_MS;
     uint64_t enough = world->noticed_late ? NOTICED_MS : QUIET_MS;
     uint64_t quiet = 0;
-    while (kernel.now_ms < end && quiet < enough && !history_failure(&detail)) {
+    uint64_t rest = 0; /* what is held may ask for ever */
+    while (kernel.now_ms < end && quiet < enough && rest < REST_MS &&
+           !history_failure(&detail)) {
+        int changes = server_changes(&world->server);
         world_run(world, LOOK_MS);
         quiet = is_drained(world) ? quiet + LOOK_MS : 0;
+        rest = server_changes(&world->server) == changes ? rest + LOOK_MS : 0;
     }
 }

@@ -38,6 +38,9 @@ void world_end(struct world *world);
 /** Lets time pass. */
 void world_run(struct world *world, uint64_t ms);
 
+/** Notes on \p job if the origin says by now that it has all of it. */
+void world_note_complete(struct world *world, struct job *job);
+
 /** Ends all faults and jobs, and waits until nothing is left to do, or for hours. */
 void world_settle(struct world *world);
 
