@@ -12,6 +12,7 @@
 
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/held.h"
 
 #define ANOTHER_USER 12345
 
@@ -375,6 +376,33 @@ static void a_moved_directory_with_other_files_is_held(void **state)
     rig_delete(rig);
 }
 
+static bool moved_progress_has(struct rig *rig, const char *text)
+{
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    bool has = strstr(progress, text) != NULL;
+    free(progress);
+    return has;
+}
+
+/* It had its name for a moment, as in a swap of two. */
+static void a_wrong_name_that_is_gone_holds_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    moved_begin(&s, rig->root, RIG_ID);
+    moved_with(rig, &s, RIG_ID, "tmp");
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_true(moved_progress_has(rig, held_text(HELD_RENAMED)));
+    moved_rename(rig, "tmp", "../elsewhere");
+    rig_run(rig, 60000, false);
+    assert_false(moved_progress_has(rig, held_text(HELD_RENAMED)));
+    moved_rename(rig, "../elsewhere", "tmp");
+    live_close(&s);
+    rig_delete(rig);
+}
+
 /* \return the next of a sequence that depends on nothing but where it began. */
 static unsigned moved_random(unsigned *state, unsigned below)
 {
@@ -448,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_directory_that_is_mounted_once_more_has_not_moved),
         cmocka_unit_test(what_belongs_to_another_user_is_not_followed),
         cmocka_unit_test(a_moved_directory_with_other_files_is_held),
+        cmocka_unit_test(a_wrong_name_that_is_gone_holds_nothing),
         cmocka_unit_test(moves_at_any_time_lose_nothing_and_send_nothing_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,15 @@ static bool away_drop(struct session *s)
     return true;
 }
 
+/* What was said to hold it holds nothing any more. */
+static void away_end(struct session *s)
+{
+    s->root->change_stamp++;
+    s->root->engine->trouble.stamp +=
+        s->presence == SESSION_AWAY || session_hold_stands(s);
+    session_drop(s);
+}
+
 /* If that cannot be done now, after the next listing. */
 static void away_forget(struct session *s)
 {
@@ -123,7 +132,7 @@ static void away_forget(struct session *s)
     if (files) {
         away_say_lost(s->root, s->path, files);
     }
-    session_drop(s);
+    away_end(s);
 }
 
 bool away_give_up(struct session *s)
@@ -135,8 +144,7 @@ bool away_give_up(struct session *s)
     engine->counters.lost[HELD_AWAY]++;
     log_warn(engine->config.log, "session.given_up", "session=%s channel=* reason=\"%s\"",
              s->id, held_text(HELD_AWAY));
-    s->root->change_stamp++;
-    session_drop(s);
+    away_end(s);
     return true;
 }
 
@@ -145,8 +153,7 @@ bool away_hand_over(struct session *s)
     if (!away_drop(s)) {
         return false;
     }
-    s->root->change_stamp++;
-    session_drop(s);
+    away_end(s);
     return true;
 }
 
@@ -167,8 +174,7 @@ static bool away_forget_expired(struct session *s)
     log_info(s->root->engine->config.log, "session.forgotten",
              "session=%s note=\"the backend has deleted it, and its directory is gone\"",
              s->id);
-    s->root->change_stamp++;
-    session_drop(s);
+    away_end(s);
     return true;
 }
 
@@ -235,6 +241,7 @@ static void away_parked_now(struct root *root, struct parked_session *s)
     if (!s->complete && s->absence.days > ABSENCE_OPEN_DAYS) {
         away_say_lost(root, node->path, 1);
         parked_drop(&root->parked, s);
+        root->engine->trouble.stamp++;
     } else if (s->complete && away_is_over(root, s)) {
         (void)parking_forget(root, s);
     }
@@ -299,7 +306,7 @@ void away_after_listing(struct root *root)
         } else if (!named && s->streams > 0) {
             away_session(s);
         } else if (!named && session_idle(s)) {
-            session_drop(s); /* nothing is known of it */
+            away_end(s); /* nothing is known of it */
         } else if (!named && s->presence != SESSION_UNSEEN) {
             s->presence = SESSION_UNSEEN; /* so that the watcher lets it go */
             root->change_stamp++;
