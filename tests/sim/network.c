@@ -12,6 +12,11 @@
 
 #define TIMEOUT_MS   30000u
 #define REQUESTS_MAX 20000u /* of a world; it needs some thousand at most */
+/* Questions about a session, and parts that were not expected. Of two uploaders that back
+ * off, each sends one a minute. */
+#define ASKED_MAX 240u
+#define ASKED_MS  (60u * 60 * 1000)
+#define SESSIONS  64u
 
 /* A request under way. */
 struct letter {
@@ -30,10 +35,19 @@ struct letter {
     struct text answer;
 };
 
+/* How often a session was asked for since then. */
+struct asked {
+    char session[129];
+    uint64_t since_ms;
+    unsigned times;
+};
+
 static struct {
     struct server *server;
     struct letter *letters; /* the newest first */
     unsigned last;
+    struct asked asked[SESSIONS];
+    unsigned sessions;
 } network;
 
 void network_begin(struct server *server)
@@ -193,6 +207,43 @@ static void change_line(struct server_request *r)
     }
 }
 
+static struct asked *asked_of(const char *session)
+{
+    for (unsigned i = 0; i < network.sessions; i++) {
+        if (strcmp(network.asked[i].session, session) == 0) {
+            return &network.asked[i];
+        }
+    }
+    if (network.sessions == SESSIONS) {
+        return NULL;
+    }
+    struct asked *asked = &network.asked[network.sessions++];
+    *asked = (struct asked){.since_ms = kernel.now_ms};
+    copy_name(asked->session, sizeof asked->session, session);
+    return asked;
+}
+
+/* An answer that changes nothing is not asked for without pause. */
+static void count_question(const struct letter *letter)
+{
+    static const char conflict[] = "\"conflict\"";
+    enum transport_kind kind = letter->request.kind;
+    const struct text *answer = &letter->answer;
+    bool question = kind == TRANSPORT_ENDS || kind == TRANSPORT_PLACE ||
+                    kind == TRANSPORT_COMPLETE ||
+                    (kind == TRANSPORT_PARTS && answer->len &&
+                     memmem(answer->data, answer->len, conflict, sizeof conflict - 1));
+    struct asked *asked = question ? asked_of(letter->request.session) : NULL;
+    if (asked && kernel.now_ms - asked->since_ms > ASKED_MS) {
+        asked->since_ms = kernel.now_ms;
+        asked->times = 0;
+    }
+    if (asked && ++asked->times > ASKED_MAX) {
+        history_fail("asks", "%u times in an hour for %.8s", asked->times,
+                     asked->session);
+    }
+}
+
 static void arrive(struct letter *letter, bool again)
 {
     struct server *server = network.server;
@@ -207,6 +258,7 @@ static void arrive(struct letter *letter, bool again)
         letter->retry_after_ms = pick(2) * pick(60000);
     }
     const char *said = letter->answer.data ? letter->answer.data : "";
+    count_question(letter);
     history_say("#%u arrives%s: %d %.*s", letter->number, again ? " again" : "",
                 letter->status, (int)strcspn(said, "\n"), said);
 }

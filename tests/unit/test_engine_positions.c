@@ -966,8 +966,8 @@ static int go_back_after_the_claim(struct rig *rig, const struct rig_request *r)
                             "\"positions\":true,\"epoch\":\"2\"}";
         struct reply_version told = {0};
         reply_read_version(rig->version_body, strlen(rig->version_body), &told);
-        end_seek_epoch(rig->engine, told.epoch,
-                       told.database); /* as another answer tells */
+        origin_note_epoch(&rig->engine->origin, told.epoch,
+                          told.database); /* as another answer tells */
     }
     return RIG_REGISTRY;
 }

@@ -342,6 +342,87 @@ static void what_is_known_to_be_behind_is_not_sent_after_a_restart(void **state)
     }
 }
 
+/* Three files; of the third, which was sealed since, the journal does not know all that
+ * the backend got. Then a disk takes back the last seals, as \p changes. */
+static struct rig *with_seals_taken_back(struct live_session *s, const char *changes)
+{
+    struct rig *rig = with_thirty_sent(s);
+    live_rotate(s, "device", 1);
+    lines(s, 30, 35);
+    live_rotate(s, "device", 2);
+    lines(s, 35, 60);
+    run_again(rig);
+    rig->answer = no_answer_to_parts;
+    lines(s, 60, 70);
+    live_rotate(s, "device", 3);
+    engine_rescan(rig->engine);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    rig_stop(rig);
+    assert_int_equal(device(rig)->end.at.lines, 70);
+    rig->answer = NULL;
+    in_session(s, changes);
+    live_close(s);
+    return rig;
+}
+
+/* Its first file was, too: what is there is the second one. */
+static void what_an_earlier_copy_has_not_got_is_asked_for_seldom(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_seals_taken_back(
+        &s, "rm device.1.log device.3.log && mv device.2.log device.log");
+    unsigned asked = rig_count(rig, TRANSPORT_ENDS);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_EARLIER));
+    assert_in_range(rig_count(rig, TRANSPORT_ENDS) - asked, 1, 3);
+    rig_delete(rig);
+}
+
+/* What was sealed when it was sent is the newest file now, also after a restart. */
+static void the_newest_file_is_what_the_disk_has_as_such(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_seals_taken_back(
+        &s, "mv device.3.log device.log && truncate -s -50 device.log");
+    rig->answer = refuse_claims;
+    for (int runs = 0; runs < 2; runs++) {
+        run_again(rig);
+        assert_int_equal(device(rig)->end.at.lines, 70);
+        assert_false(is_held(rig, HELD_EARLIER));
+        rig_stop(rig);
+    }
+    rig->answer = NULL;
+    run_again(rig);
+    assert_ended(rig, 1);
+    rig_delete(rig);
+}
+
+/* That its file was cut is so of the next one no more, in which there is nothing. */
+static void what_a_sealed_file_lacks_is_asked_for_once_a_claim(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    in_session(&s, "truncate -s -50 device.log");
+    live_close(&s);
+    rig->answer = refuse_claims;
+    run_again(rig);
+    rig_stop(rig);
+    live_rotate(&s, "device", 1);
+    in_session(&s, "touch device.log");
+    unsigned asked = rig_count(rig, TRANSPORT_ENDS);
+    unsigned claimed = rig_count(rig, TRANSPORT_COMPLETE);
+    run_again(rig);
+    assert_in_range(rig_count(rig, TRANSPORT_ENDS) - asked, 1,
+                    rig_count(rig, TRANSPORT_COMPLETE) - claimed);
+    rig->answer = NULL;
+    rig_run(rig, 2 * MINUTES_MS, false);
+    assert_ended(rig, 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +434,9 @@ int main(void)
         cmocka_unit_test(other_lines_in_an_earlier_file_are_no_copy),
         cmocka_unit_test(behind_a_loss_the_file_alone_is_compared),
         cmocka_unit_test(what_is_known_to_be_behind_is_not_sent_after_a_restart),
+        cmocka_unit_test(what_an_earlier_copy_has_not_got_is_asked_for_seldom),
+        cmocka_unit_test(the_newest_file_is_what_the_disk_has_as_such),
+        cmocka_unit_test(what_a_sealed_file_lacks_is_asked_for_once_a_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

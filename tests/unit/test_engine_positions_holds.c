@@ -258,6 +258,36 @@ static void a_damaged_file_at_the_end_is_not_asked_for_all_the_time(void **state
     }
 }
 
+static int refuse_every_part(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_PARTS) {
+        return RIG_REGISTRY;
+    }
+    rig->request[r - rig->request].answer =
+        strdup("{\"epoch\":\"1\",\"parts\":[{\"verdict\":\"conflict\",\"end\":{"
+               "\"file\":1,\"offset\":0,\"lines\":0,\"crc\":0,\"file_crc\":0,"
+               "\"losses\":0,\"skips\":0,\"lost_after\":false,\"expired\":false}}]}");
+    return 200;
+}
+
+/* The backend contradicts itself: each part begins where it says that its stream ends. */
+static void a_part_that_conflicts_for_ever_is_sent_seldom(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(5));
+    rig->answer = refuse_every_part;
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    unsigned parts = rig_count(rig, TRANSPORT_PARTS);
+    assert_in_range(parts, 3, 3 * 25);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_in_range(rig_count(rig, TRANSPORT_PARTS) - parts, 3, 3 * 61);
+    rig->answer = NULL;
+    rig_run(rig, MINUTES_MS, false);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
         cmocka_unit_test(a_damaged_file_at_the_end_is_not_asked_for_all_the_time),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),
+        cmocka_unit_test(a_part_that_conflicts_for_ever_is_sent_seldom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,3 +273,14 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
     origin->state = ORIGIN_UNASKED;
     origin_failed_to_tell(origin, reply, now_ms);
 }
+
+void origin_note_epoch(struct origin *origin, uint64_t epoch, uint64_t database)
+{
+    if (epoch && epoch != origin->epoch) {
+        log_info(origin->config->log, "origin.epoch",
+                 "note=\"the backend may have gone back: it is asked where each stream "
+                 "ends\"");
+        origin->epoch = epoch;
+        origin->database = database;
+    }
+}

@@ -97,4 +97,7 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
 void origin_refused(struct origin *origin, const struct transport_reply *reply,
                     uint64_t now_ms);
 
+/** Notes the epoch of an answer, and the database that it names. */
+void origin_note_epoch(struct origin *origin, uint64_t epoch, uint64_t database);
+
 #endif

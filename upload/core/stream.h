@@ -90,6 +90,7 @@ struct stream {
     uint64_t due_ms;              /**< not before this */
     struct scan_numbers rotated;  /**< shifting layout: which numbers have a file */
     uint64_t seek_at_ms;          /**< held: when its end is compared again */
+    uint64_t told_until_ms;       /**< grows with each end that the backend tells */
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */

@@ -118,7 +118,7 @@ static void part_judge(struct offer *offer, const struct transport_reply *reply,
                        const struct reply_part *said, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
-    end_seek_epoch(st->session->root->engine, said->epoch, said->database);
+    origin_note_epoch(&st->session->root->engine->origin, said->epoch, said->database);
     switch (said->verdict) {
     case PART_STORED:
     case PART_KNOWN:

@@ -230,7 +230,7 @@ static void completion_contested(struct session *session,
     if (!told.readable) {
         return;
     }
-    end_seek_epoch(engine, told.epoch, told.database);
+    origin_note_epoch(&engine->origin, told.epoch, told.database);
     session_set_state(session, SESSION_OPEN);
     for (unsigned i = 0; i < told.count; i++) {
         struct stream *st = session_stream(session, told.stream[i].channel);

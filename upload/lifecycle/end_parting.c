@@ -114,11 +114,12 @@ static enum parting_result parting_earlier(struct stream *st,
 }
 
 /* The journal had settled just this end in a sealed file: what its disk lost since is at
- * the backend. A file that people cut and its writer wrote on is no shorter one. */
+ * the backend. A file that people cut and its writer wrote on is no shorter one; where
+ * its seal was lost, too, no other one follows. */
 static bool parting_may_pass(const struct stream *st, const struct reply_end *told)
 {
-    return stream_place_is(&told->at, &st->end.at) && st->end.at.file <= st->highest &&
-           !shifted_stream_is(st);
+    return stream_place_is(&told->at, &st->end.at) &&
+           st->end.at.file <= stream_newest_sealed(st) && !shifted_stream_is(st);
 }
 
 static enum parting_result parting_ask(struct stream *st, const struct reply_end *told,

@@ -22,7 +22,7 @@ struct end_proof {
     uint32_t file;             /* as far as it got … */
     struct file_run run;       /* … of the stream */
     struct stream_whole whole; /* check: of the file */
-    struct reply_end line;     /* behind the last line so far */
+    struct reply_end line;     /* behind the last line so far; .lines is of the journal */
     struct shifting_own own;   /* layout of 1.1: the file of the end */
     struct shifting_place in;  /* … or, with a head, the one that is read instead */
 };
@@ -163,8 +163,12 @@ static enum proof_result proof_problem(struct end_proof *p, gpufl_status status,
     if (chunk->elsewhere || chunk->away) {
         return PROOF_AWAY;
     }
+    if (status == GPUFL_ERR_FORMAT && p->line.at.lines) {
+        proof_from_first(p); /* the disk has less than the journal says: how much? */
+        return PROOF_GOES_ON;
+    }
     if (status != GPUFL_ERR_NOT_FOUND) {
-        return PROOF_FAILED;
+        return status == GPUFL_ERR_FORMAT ? PROOF_SHORTER : PROOF_FAILED;
     }
     if (!p->file_only && p->file < p->told.at.file) {
         proof_from_file(p);
@@ -223,9 +227,6 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
                                     engine->config.max_batch_bytes, &chunk);
     if (status == GPUFL_BUSY) {
         return PROOF_GOES_ON;
-    }
-    if (status == GPUFL_ERR_FORMAT) {
-        return PROOF_SHORTER;
     }
     if (status != GPUFL_OK) {
         return proof_problem(p, status, &chunk);

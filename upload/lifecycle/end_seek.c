@@ -18,11 +18,21 @@
 #define SEEK_SLOT_MS 20u
 /* How often a stream that is held is compared again. */
 #define SEEK_AGAIN_MS 600000u
+/* Whatever follows from an end that was told, it may change nothing, and the same be told
+ * again: it is compared a few times in a row, and then once for each of these. */
+#define SEEK_EACH_MS 10000u
+#define SEEK_ROW_MS  (16 * SEEK_EACH_MS)
 
 static void seek_wait(struct stream *st, uint64_t due_ms)
 {
     st->rest = STREAM_PENDING;
     stream_enqueue(st, false, due_ms);
+}
+
+static enum made seek_later(struct stream *st, uint64_t ms)
+{
+    seek_wait(st, st->session->root->engine->config.sys->now_ms() + ms);
+    return MADE_NOTHING;
 }
 
 /* Of all streams, or, with \p place, of one. */
@@ -42,14 +52,12 @@ static enum made seek_ask(struct stream *st, const struct stream_place *place)
         return MADE_NOTHING; /* the answer queues all of its streams */
     }
     if (now_ms < session->ends_at_ms || !owner_may_go(session, now_ms)) {
-        seek_wait(st, now_ms < session->ends_at_ms ? session->ends_at_ms
-                                                   : now_ms + SEEK_SLOT_MS);
-        return MADE_NOTHING;
+        return seek_later(st, now_ms < session->ends_at_ms ? session->ends_at_ms - now_ms
+                                                           : SEEK_SLOT_MS);
     }
     if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
-        seek_wait(st, now_ms + SEEK_SLOT_MS);
-        return MADE_NOTHING;
+        return seek_later(st, SEEK_SLOT_MS);
     }
     session->ends_in_flight = true;
     if (place) {
@@ -179,11 +187,9 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
     case PARTING_ASKS:
         return seek_ask(st, place);
     case PARTING_WAITS:
-        seek_wait(st, st->session->root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS);
-        return MADE_NOTHING;
+        return seek_later(st, JOURNAL_RETRY_MS);
     case PARTING_TURN:
-        seek_wait(st, st->session->root->engine->config.sys->now_ms() + SEEK_SLOT_MS);
-        return MADE_NOTHING;
+        return seek_later(st, SEEK_SLOT_MS);
     case PARTING_OTHER:
         return seek_hold_as(st, HELD_BACKEND_OTHER, cut ? END_DISPUTED : st->end.state);
     case PARTING_EARLIER:
@@ -194,8 +200,9 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
         return seek_unreadable(st);
     case PARTING_AWAY:
         return seek_away(st);
-    case PARTING_PASSES:
-        return seek_pass(st);
+    case PARTING_PASSES: /* what follows is no file that was cut */
+        return position_note_end(st, END_PROVED) ? seek_pass(st)
+                                                 : seek_later(st, JOURNAL_RETRY_MS);
     case PARTING_NONE:
     case PARTING_GOES_ON:
     case PARTING_CUT:
@@ -223,8 +230,12 @@ static enum made seek_unproved(struct stream *st, bool gone)
 enum made end_seek(struct stream *st)
 {
     struct stream_place place = {0};
+    uint64_t now_ms = st->session->root->engine->config.sys->now_ms();
     if (stream_knows_end(st)) {
         return seek_jump(st);
+    }
+    if (st->told_until_ms > now_ms + SEEK_ROW_MS) {
+        return seek_later(st, st->told_until_ms - now_ms - SEEK_ROW_MS);
     }
     enum parting_result parting = end_parting_step(st, &place);
     if (parting != PARTING_NONE) {
@@ -260,6 +271,8 @@ void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_
         return;
     }
     st->unproved = true;
+    st->told_until_ms =
+        (now_ms > st->told_until_ms ? now_ms : st->told_until_ms) + SEEK_EACH_MS;
     end_parting_drop(st);
     (void)!end_proof_begin(st, end); /* without memory it is asked for again */
     st->at_shutdown = false;
@@ -324,7 +337,7 @@ static bool seek_read_ends(struct session *session, const struct transport_reply
         reply_read_streams(reply->body, reply->body_len, &told);
     }
     if (told.readable) {
-        end_seek_epoch(session->root->engine, told.epoch, told.database);
+        origin_note_epoch(&session->root->engine->origin, told.epoch, told.database);
         end_seek_told_all(session, &told, now_ms);
     }
     return told.readable;
@@ -343,7 +356,7 @@ static bool seek_read_place(struct session *session, const struct transport_repl
     } else if (st) {
         end_parting_told(st, &told);
     }
-    end_seek_epoch(engine, told.epoch, told.database);
+    origin_note_epoch(&engine->origin, told.epoch, told.database);
     if (st && told.what == PLACE_EXPIRED) {
         end_parting_drop(st);
         expired_note(st);
@@ -383,16 +396,5 @@ void end_seek_on_reply(struct session *session, const struct transport_reply *re
         owner_ok(session);
     } else {
         seek_failed(session, reply, now_ms);
-    }
-}
-
-void end_seek_epoch(struct engine *engine, uint64_t epoch, uint64_t database)
-{
-    if (epoch && epoch != engine->origin.epoch) {
-        log_info(engine->config.log, "origin.epoch",
-                 "note=\"the backend may have gone back: it is asked where each stream "
-                 "ends\"");
-        engine->origin.epoch = epoch;
-        engine->origin.database = database;
     }
 }

@@ -35,7 +35,4 @@ void end_seek_told_all(struct session *session, const struct reply_streams *told
 void end_seek_on_reply(struct session *session, const struct transport_reply *reply,
                        uint64_t now_ms);
 
-/** Notes the epoch of an answer, and the database that it names. */
-void end_seek_epoch(struct engine *engine, uint64_t epoch, uint64_t database);
-
 #endif
