@@ -82,7 +82,7 @@ def each_variable_that_the_library_reads_is_in_its_header_and_its_pages(place):
 
 
 def each_function_of_the_headers_is_in_a_page(place):
-    for header, page in (("gpufl.h", "gpufl_init.3"), ("upload.h", "gpufl_upload_logs.3")):
+    for header, page in (("gpufl.h", "gpufl_init.3"), ("scope.h", "gpufl_init.3"), ("upload.h", "gpufl_upload_logs.3")):
         text = (lib.ROOT / "include/gpufl" / header).read_text()
         functions = set(re.findall(r"^GPUFL_API [\w ]+?[ *](gpufl_\w+)\(", text, re.M))
         check(functions, header)
