@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/core/thread.h"
@@ -29,10 +30,15 @@ void call_lock_patience(uint64_t ms)
     library_log_patience(ms);
 }
 
+static int take_calls(uint64_t ms)
+{
+    return fork_guard_forks() ? EAGAIN : thread_lock_within(&calls.lock, ms);
+}
+
 int call_lock_soon(const char *call)
 {
     uint64_t ms = atomic_load_explicit(&calls.patience_ms, memory_order_relaxed);
-    int rc = thread_lock_within(&calls.lock, ms);
+    int rc = take_calls(ms);
     if (rc == ETIMEDOUT) {
         library_log(GPUFL_LOG_ERROR,
                     "%s has given up: another call of gpufl has not returned for %" PRIu64
@@ -56,7 +62,7 @@ bool call_lock_enter(const char *call, int *cancel_state)
 bool call_lock_try(int *cancel_state)
 {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
-    bool taken = thread_lock_within(&calls.lock, TRY_MS) == 0;
+    bool taken = take_calls(TRY_MS) == 0;
     if (!taken) {
         pthread_setcancelstate(*cancel_state, NULL);
     }

@@ -10,12 +10,13 @@
  * for messages to return; the default is that of a session with default settings. */
 void call_lock_patience(uint64_t ms);
 
-/** \return 0: taken; ETIMEDOUT, with a message of \p call; or EDEADLK: a signal handler
- * has interrupted the function that has it. */
+/** \return 0: taken; ETIMEDOUT, with a message of \p call; EDEADLK: a signal handler
+ * has interrupted the function that has it; or EAGAIN: in fork(), see fork_guard_forks.
+ */
 int call_lock_soon(const char *call);
 
 /** The same, and disables cancellation: a thread that is cancelled while it waits for the
- * writer would keep the lock. \return false with errno EBUSY or EDEADLK. */
+ * writer would keep the lock. \return false with errno EBUSY, EDEADLK or EAGAIN. */
 bool call_lock_enter(const char *call, int *cancel_state);
 
 /** Takes it if it becomes free within 200 ms, longer than most calls have it; not if this

@@ -16,12 +16,15 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
+#include "collector-lib/exit_hooks.h"
 #include "collector-lib/recorder.h"
 #include "collector-lib/session_messages.h"
 #include "collector-lib/session_open.h"
 #include "collector-lib/trace/profiler.h"
 #include "collector-lib/writer/summary.h"
 #include "collector-lib/writer/writer.h"
+
+#define FIRST_CONSTRUCTOR 101 /* those below are reserved */
 
 /* The collector of this process: call_lock guards all up to `last`. */
 static struct {
@@ -31,15 +34,13 @@ static struct {
     struct writer *ending;      /* was told to end, is not freed yet, and may hang */
     struct writer *left_behind; /* after a fork or at exit, for leak checkers */
     uint16_t last_generation;
-    bool hooked;
-    bool traces;               /* the session records by the GPU vendor's library, too */
-    _Atomic bool hooks, heard; /* it has told of a call; and that has its handler */
-    pid_t pid;                 /* that began the session */
-    bool injected;             /* it is one of gpufl trace */
-    bool ended;                /* a session has ended, and `last` is its result */
+    bool forks_hooked, hooked;
+    bool traces;   /* the session records by the GPU vendor's library, too */
+    pid_t pid;     /* that began the session */
+    bool injected; /* it is one of gpufl trace */
+    bool ended;    /* a session has ended, and `last` is its result */
     struct writer_result last;
     _Atomic bool switched_off;
-    bool exit_given_up;      /* by the handler before */
     _Atomic bool stop_asked; /* by a signal handler, of what it interrupted */
     struct writer_flush flush;
     struct recorder recorder;
@@ -60,6 +61,7 @@ static void reset_in_child(void)
     }
     call_lock_after_fork();
     fork_guard_in_child();
+    atomic_store_explicit(&process.stop_asked, false, memory_order_relaxed);
     library_log_after_fork();
     stacks_after_fork();
     recorder_after_fork(&process.recorder);
@@ -120,75 +122,59 @@ static void stop_soon_locked(bool interrupted)
     stop_locked();
 }
 
-/* The vendor's runtime has ended if the job has set it up after us: then the other
- * handler has been called before. */
-static void stop_behind_runtime_locked(bool interrupted)
+/* The vendor's runtime has ended if the job has set it up after us: then the handler of
+ * the first call has been called before. */
+static void stop_at_exit_locked(bool before_runtime, bool interrupted)
 {
-    bool heard = atomic_load_explicit(&process.heard, memory_order_acquire);
-    if (process.writer && process.traces && !heard) {
-        writer_abandon_tracer(process.writer);
+    if (process.traces && !before_runtime) {
+        if (exit_hooks_heard()) {
+            return;
+        }
+        if (process.writer) {
+            writer_abandon_tracer(process.writer);
+        }
     }
-    if (!process.traces || !heard) {
-        stop_soon_locked(interrupted);
-    }
+    stop_soon_locked(interrupted);
 }
 
-static void at_exit(void (*stop)(bool interrupted))
+static bool hook_forks(void)
 {
-    int rc = process.exit_given_up ? ETIMEDOUT : call_lock_soon("exit()");
-    process.exit_given_up = rc == ETIMEDOUT;
-    if (rc == 0 || rc == EDEADLK) {
-        stop(rc == EDEADLK);
+    if (!process.forks_hooked) {
+        session_dir_init(&process.dir);
+        process.forks_hooked =
+            pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
     }
-    if (rc == 0) {
-        call_lock_release();
-    }
+    return process.forks_hooked;
 }
 
-static void end_at_exit(void)
+/* As soon as the library is there, before the program has handlers of its own: of those
+ * that are registered later, the one before fork() is called earlier, and the others
+ * later. They call us, while no lock is held, and in a child that has been reset. */
+__attribute__((constructor(FIRST_CONSTRUCTOR))) static void hook_forks_at_load(void)
 {
-    at_exit(stop_behind_runtime_locked);
-}
-
-/* Handlers are called in the reverse order: the vendor's runtime, which was set up before
- * its first call that we heard of, is still there, unless that comes during exit(). */
-static void end_traced_at_exit(void)
-{
-    at_exit(stop_soon_locked);
-}
-
-static void hook_at_first_call(void)
-{
-    if (!atomic_load_explicit(&process.hooks, memory_order_relaxed) &&
-        !atomic_exchange_explicit(&process.hooks, true, memory_order_relaxed)) {
-        atexit(end_traced_at_exit);
-        atomic_store_explicit(&process.heard, true, memory_order_release);
-    }
+    hook_forks();
 }
 
 /* Each of the three fails for want of memory, or of a key for the thread's ring. */
 static gpufl_status hook_once(void)
 {
     if (!process.hooked) {
-        session_dir_init(&process.dir);
         job_threads_prepare(gpufl_shutdown);
-        process.hooked = recorder_prepare(&process.recorder) &&
-                         pthread_atfork(fork_guard_before, fork_guard_in_parent,
-                                        reset_in_child) == 0 &&
-                         atexit(end_at_exit) == 0;
+        process.hooked = recorder_prepare(&process.recorder) && hook_forks() &&
+                         exit_hooks_prepare(stop_at_exit_locked);
     }
     return process.hooked ? GPUFL_OK : GPUFL_ERR_NOMEM;
 }
 
 static void on_call(const struct trace_call *call)
 {
-    hook_at_first_call();
+    exit_hooks_at_first_call();
     recorder_call(&process.recorder, call);
 }
 
 static void on_wait(const struct trace_wait *wait)
 {
-    hook_at_first_call();
+    exit_hooks_at_first_call();
     recorder_wait(&process.recorder, wait);
 }
 
@@ -200,8 +186,8 @@ static gpufl_status start_writer(const struct settings *settings)
     process.last_generation = recorder_generation_after(process.last_generation);
     profiler_start(&profiler, settings, &listener);
     process.traces = profiler.runs != GPUFL_ENGINE_MONITOR;
-    if (process.traces && !atomic_load_explicit(&process.heard, memory_order_relaxed)) {
-        atexit(end_at_exit); /* before a runtime that is there already has ended */
+    if (process.traces) {
+        exit_hooks_renew();
     }
     process.pid = getpid();
     const struct writer_input input = {.rings = &process.recorder.rings,

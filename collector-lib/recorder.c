@@ -39,7 +39,8 @@ static void on_thread_end(void *arg)
 
 bool recorder_prepare(struct recorder *r)
 {
-    return pthread_key_create(&r->thread_end, on_thread_end) == 0;
+    r->prepared = r->prepared || pthread_key_create(&r->thread_end, on_thread_end) == 0;
+    return r->prepared;
 }
 
 void recorder_after_fork(struct recorder *r)
@@ -49,7 +50,9 @@ void recorder_after_fork(struct recorder *r)
     r->rings.first = NULL;
     r->rings.count = 0;
     this_ring = NULL;
-    pthread_setspecific(r->thread_end, NULL);
+    if (r->prepared) {
+        pthread_setspecific(r->thread_end, NULL);
+    }
 }
 
 /* Gives the thread a ring when it first records something. A scope changes no errno. */

@@ -22,6 +22,7 @@ struct recorder {
     struct rings rings;
     struct names names;
     pthread_key_t thread_end;
+    bool prepared;
 };
 
 #define RECORDER_INIT                                                                    \
@@ -29,7 +30,7 @@ struct recorder {
         .rings = RINGS_INIT, .names = NAMES_INIT                                         \
     }
 
-/** Once a process, before the first session. False without memory. */
+/** Before the first session. False without memory. */
 bool recorder_prepare(struct recorder *recorder);
 
 /** The generation behind \p last, which is never 0: rows and scopes of 65,535 sessions

@@ -5,6 +5,9 @@
 #ifndef GPUFL_COLLECTOR_CORE_FORK_GUARD_H
 #define GPUFL_COLLECTOR_CORE_FORK_GUARD_H
 
+#include <pthread.h>
+#include <stdbool.h>
+
 /** The longest that fork() waits: our dlopen() may itself wait for the thread that forks.
  */
 #define FORK_GUARD_MS 1000
@@ -18,5 +21,16 @@ void fork_guard_leave(void);
 void fork_guard_before(void);
 void fork_guard_in_parent(void);
 void fork_guard_in_child(void);
+
+/** Whether this thread is in a handler of the job that is called between these, as one is
+ * that was registered before the library was loaded: it must not wait for a thread of
+ * ours, which may wait for it. */
+bool fork_guard_forks(void);
+
+/** The same in the child: who had a lock is not there. */
+bool fork_guard_is_forsaken(void);
+
+/** Locks, or \return EDEADLK in such a child. */
+int fork_guard_lock(pthread_mutex_t *lock);
 
 #endif

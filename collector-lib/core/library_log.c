@@ -20,6 +20,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/thread.h"
 
 #define STDERR_WAIT_MS 100
@@ -110,6 +111,9 @@ static void say_hung(const char *given_up)
  * wait for it again. */
 static int lock_library(void)
 {
+    if (fork_guard_is_forsaken()) {
+        return EDEADLK;
+    }
     int64_t since_ns = atomic_load_explicit(&library.since_ns, memory_order_relaxed);
     uint64_t gone_ms = since_ns ? (uint64_t)(clock_mono_ns() - since_ns) / 1000000 : 0;
     uint64_t ms = atomic_load_explicit(&library.patience_ms, memory_order_relaxed);

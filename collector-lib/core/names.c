@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "collector-lib/core/fork_guard.h"
 
 struct names *names_new(void)
 {
@@ -92,7 +93,7 @@ static uint32_t intern_other_name(struct names *names)
 static uint32_t intern_locked(struct names *names, const char *name, uint64_t hash,
                               size_t len)
 {
-    if (pthread_mutex_lock(&names->lock) != 0) {
+    if (fork_guard_lock(&names->lock) != 0) {
         return 0;
     }
     _Atomic uint32_t *slot = find_name_slot(names, name, hash);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collector-lib/core/fork_guard.h"
 
 /* One drain takes about so many rows, and from each ring the same number at most: its
  * memory is bounded (1 MiB, or a row of each ring), it ends soon, and no ring waits for
@@ -21,7 +22,7 @@ struct ring *rings_add(struct rings *rings)
     /* Rows and scopes are not cleared: their pages are allocated as they are used. */
     memset(ring, 0, offsetof(struct ring, scopes) + offsetof(struct thread_scopes, at));
     ring->rings = rings;
-    if (pthread_mutex_lock(&rings->lock) != 0) {
+    if (fork_guard_lock(&rings->lock) != 0) {
         free(ring);
         return NULL;
     }
@@ -263,7 +264,7 @@ static void take_ended(struct ring *ring)
 
 void ring_take_ended(struct ring *ring)
 {
-    if (pthread_mutex_lock(&ring->rings->lock) != 0) {
+    if (fork_guard_lock(&ring->rings->lock) != 0) {
         return; /* the next call does it */
     }
     ring->elsewhere_seen = atomic_load_explicit(&ring->elsewhere, memory_order_relaxed);
@@ -296,7 +297,7 @@ static bool note_ended(struct ring *ring, uint64_t instance)
 
 bool rings_end_elsewhere(struct rings *rings, uint64_t instance)
 {
-    if (pthread_mutex_lock(&rings->lock) != 0) {
+    if (fork_guard_lock(&rings->lock) != 0) {
         return false;
     }
     struct ring *ring = rings->first;

@@ -17,6 +17,9 @@
  * changes a signal handler or opens a connection. After fork() the child records nothing
  * until it calls gpufl_init itself. fork() waits up to 1 s while gpufl loads a library,
  * or opens or closes the files of a session; if that hangs, the first fork() alone does.
+ * Handlers of pthread_atfork() may call gpufl. In those that were registered before the
+ * library was loaded, as by dlopen(), scopes are recorded in the parent, and other calls
+ * do nothing.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -242,8 +245,9 @@ GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * if a field is out of range; GPUFL_ERR_IO with errno if the directory or the thread
  * cannot be created, ETIMEDOUT if the disk has not returned for as long as gpufl_shutdown
  * waits for it, EBUSY if that disk still has not, or the session before could not be
- * ended (gpufl_shutdown) and still has no end; GPUFL_ERR_NOMEM. A message on stderr says
- * why. A missing GPU is not an error. The job continues in every case. */
+ * ended (gpufl_shutdown) and still has no end, EAGAIN in a handler of fork() that is
+ * older than the library; GPUFL_ERR_NOMEM. A message on stderr says why. A missing GPU is
+ * not an error. The job continues in every case. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the

@@ -365,6 +365,24 @@ def a_function_that_takes_messages_and_does_not_return_holds_up_nobody_for_long(
         equal(done.stderr.count("] session "), 1, f"{how}: that the session has no end: {done.stderr}")
 
 
+def handlers_of_fork_may_call_gpufl_whenever_they_were_registered(place):
+    """Those that are there before the library is loaded only record: they wait for nothing, and nothing blames the disk."""
+    if lib.SANITIZER:
+        lib.skip("the program is built by gcc, for the libraries of the release")
+    linked = ["-Wl,--no-as-needed", f"-L{lib.BUILD}", "-lgpufl", f"-Wl,-rpath,{lib.BUILD}"]
+    for n, (flags, library, scopes) in enumerate((
+            (linked, [], [{"before": 1}, {"behind": 1, "goes on": 1}, {"in the child": 1}]),
+            ([], [lib.BUILD / "libgpufl.so"], [{"before": 1, "behind": 1, "goes on": 1}]))):
+        program, logs = place.path / f"program-{n}", place.path / f"logs-{n}"
+        subprocess.run(["gcc", "-std=gnu11", f"-I{lib.ROOT}/include", API / "fork_handlers.c", "-o", program, *flags], check=True)
+        done = subprocess.run([program, logs, *library], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                              env=lib.environment({}))
+        equal((done.returncode, done.stderr), (7, ""), f"{library}")
+        sessions = list(logs.iterdir())
+        equal(sorted((collector.paired(session) for session in sessions), key=str), sorted(scopes, key=str), f"{library}: scopes")
+        equal({collector.records(session, "system")[-1]["type"] for session in sessions}, {"shutdown"}, "ends")
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers are called in the reverse order of their registration: which of ours comes
+ * before that of the runtime depends on when the job sets it up. */
+#include "collector-lib/exit_hooks.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "collector-lib/call_lock.h"
+
+static struct {
+    void (*stop)(bool before_runtime, bool interrupted);
+    _Atomic bool hooks, heard; /* a call was told; and that has its handler */
+    bool given_up;             /* by the handler before */
+} exits;
+
+static void stop_at_exit(bool before_runtime)
+{
+    int rc = exits.given_up ? ETIMEDOUT : call_lock_soon("exit()");
+    exits.given_up = rc == ETIMEDOUT;
+    if (rc == 0 || rc == EDEADLK) {
+        exits.stop(before_runtime, rc == EDEADLK);
+    }
+    if (rc == 0) {
+        call_lock_release();
+    }
+}
+
+static void end_at_exit(void)
+{
+    stop_at_exit(false);
+}
+
+static void end_traced_at_exit(void)
+{
+    stop_at_exit(true);
+}
+
+bool exit_hooks_prepare(void (*stop)(bool before_runtime, bool interrupted))
+{
+    exits.stop = stop;
+    return atexit(end_at_exit) == 0;
+}
+
+void exit_hooks_renew(void)
+{
+    if (!exit_hooks_heard()) {
+        atexit(end_at_exit);
+    }
+}
+
+void exit_hooks_at_first_call(void)
+{
+    if (!atomic_load_explicit(&exits.hooks, memory_order_relaxed) &&
+        !atomic_exchange_explicit(&exits.hooks, true, memory_order_relaxed)) {
+        atexit(end_traced_at_exit);
+        atomic_store_explicit(&exits.heard, true, memory_order_release);
+    }
+}
+
+bool exit_hooks_heard(void)
+{
+    return atomic_load_explicit(&exits.heard, memory_order_acquire);
+}
