@@ -390,15 +390,17 @@ static void a_wrong_name_that_is_gone_holds_nothing(void **state)
     (void)state;
     struct rig *rig = rig_new();
     struct live_session s;
+    char beside[700];
+    snprintf(beside, sizeof beside, "../%s.elsewhere", strrchr(rig->root, '/') + 1);
     moved_begin(&s, rig->root, RIG_ID);
     moved_with(rig, &s, RIG_ID, "tmp");
     rig_start(rig);
     rig_run(rig, 5000, false);
     assert_true(moved_progress_has(rig, held_text(HELD_RENAMED)));
-    moved_rename(rig, "tmp", "../elsewhere");
+    moved_rename(rig, "tmp", beside);
     rig_run(rig, 60000, false);
     assert_false(moved_progress_has(rig, held_text(HELD_RENAMED)));
-    moved_rename(rig, "../elsewhere", "tmp");
+    moved_rename(rig, beside, "tmp");
     live_close(&s);
     rig_delete(rig);
 }
