@@ -15,22 +15,25 @@ static bool read_problem_was_sent_and_deleted(const struct stream *st)
 {
     const struct stream_place top = {.file = st->end.top_file,
                                      .offset = st->end.top_offset};
-    return st->id && st->positions && st->lowest <= st->sealed.deleted + 1 &&
-           stream_place_before(&st->end.at, &top);
+    bool deleted = st->file < st->lowest ? st->lowest <= st->sealed.deleted + 1
+                                         : st->file <= st->sealed.deleted;
+    return st->id && st->positions && deleted && stream_place_before(&st->end.at, &top);
 }
 
-/* Its first files are gone: lost, or delivered and deleted. What is there is sent; the
- * session is not reported complete. */
+/* Files of it are gone: the first ones, lost, or delivered and deleted, or those deleted
+ * behind one that was kept. What is there is sent; the session is not reported complete.
+ */
 static bool read_problem_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
     struct engine *engine = session->root->engine;
     bool sent = read_problem_was_sent_and_deleted(st);
-    bool begun = st->id && !stream_begins_again(st) && !sent;
-    if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
+    bool first = st->file < st->lowest && (!st->id || stream_begins_again(st));
+    if (session->layout != SESSION_LIVE || (!first && !sent)) {
         return false;
     }
-    position_begin_at(st, st->lowest, st->positions ? 0 : st->offset, st->head);
+    uint32_t next = st->file < st->lowest ? st->lowest : st->file + 1;
+    position_begin_at(st, next, st->positions ? 0 : st->offset, st->head);
     st->lost = st->lost || sent; /* nobody can bring it back: the backend is told */
     st->gap = st->gap || !sent;
     st->jump = st->positions;

@@ -14,6 +14,9 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     if (st->file != settled->file) {
         st->known = (struct file_known){0};
     }
+    if (record_goes_back(settled, st->file, st->offset)) {
+        ranges_go_back(st, settled);
+    }
     st->file = settled->file;
     st->head = settled->head;
     st->offset = settled->end;

@@ -2,6 +2,8 @@
 /* Adds ranges to the list, the shares of the owners and the journal, and removes them. */
 #include "upload/core/ranges.h"
 
+#include "upload/journal/record_apply.h"
+
 static void ranges_charge_one(const struct root *root,
                               const struct record_quarantine *range)
 {
@@ -83,22 +85,49 @@ void ranges_keep(struct root *root,
     range_list_keep(&root->quarantine, 0, root->quarantine.count, ranges_keep_one, &kept);
 }
 
-bool ranges_any_in(const struct root *root, uint32_t stream, uint32_t file)
+void ranges_keep_from(struct root *root, uint32_t stream, uint32_t file,
+                      bool (*keeps)(void *arg, struct record_quarantine *range),
+                      void *arg)
+{
+    struct ranges_kept kept = {.root = root, .keeps = keeps, .arg = arg};
+    range_list_keep_from(&root->quarantine, stream, file, ranges_keep_one, &kept);
+}
+
+struct ranges_back {
+    struct stream *stream;
+    const struct record_settled *to;
+};
+
+static bool ranges_keep_settled(void *arg, struct record_quarantine *range)
+{
+    const struct ranges_back *back = arg;
+    struct stream *st = back->stream;
+    bool settled = record_range_is_settled(range, back->to->file, back->to->end);
+    if (!settled) {
+        const struct record_released released = {.stored = 0};
+        record_apply_released(&released, range, &st->lines, &st->refused_lines);
+        st->session->quarantined -= st->session->quarantined > 0;
+    }
+    return settled;
+}
+
+void ranges_go_back(struct stream *st, const struct record_settled *to)
+{
+    struct ranges_back back = {.stream = st, .to = to};
+    ranges_keep_from(st->session->root, st->id, to->file, ranges_keep_settled, &back);
+}
+
+uint32_t ranges_next_in(const struct root *root, uint32_t stream, uint32_t file)
 {
     size_t at = range_list_first(&root->quarantine, stream, file);
-    return range_list_is_of(&root->quarantine, at, stream) &&
-           root->quarantine.range[at]->file == file;
+    return range_list_is_of(&root->quarantine, at, stream)
+               ? root->quarantine.range[at]->file
+               : 0;
 }
 
 void ranges_forget(struct root *root, uint32_t stream)
 {
-    struct ranges_kept none = {.root = root};
-    size_t first = range_list_first(&root->quarantine, stream, 0);
-    size_t end = first;
-    while (range_list_is_of(&root->quarantine, end, stream)) {
-        end++;
-    }
-    range_list_keep(&root->quarantine, first, end - first, ranges_keep_one, &none);
+    ranges_keep_from(root, stream, 0, NULL, NULL);
 }
 
 void ranges_forget_parked(struct root *root, const struct parked_session *session)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "upload/core/registry.h"
+#include "upload/core/stream.h"
 
 /** Adds a range that the journal has. \return false without memory. */
 bool ranges_restore(struct root *root, const struct record_quarantine *range);
@@ -23,12 +23,23 @@ bool ranges_release(struct root *root, const struct record_released *released,
 void ranges_keep(struct root *root,
                  bool (*keeps)(void *arg, struct record_quarantine *range), void *arg);
 
+/** The same for the ranges of \p stream that are in \p file or a later one; \p keeps NULL
+ * = none. */
+void ranges_keep_from(struct root *root, uint32_t stream, uint32_t file,
+                      bool (*keeps)(void *arg, struct record_quarantine *range),
+                      void *arg);
+
 /** Charges a range to \p owner instead of the one to whom it was charged. */
 void ranges_charge(const struct root *root, struct record_quarantine *range,
                    uint32_t owner);
 
-/** \return true if a range in that file of the stream is in quarantine. */
-bool ranges_any_in(const struct root *root, uint32_t stream, uint32_t file);
+/** \return the first file of the stream from \p file on that has a range in quarantine;
+ * 0 = none. */
+uint32_t ranges_next_in(const struct root *root, uint32_t stream, uint32_t file);
+
+/** Removes the ranges of a stream that are behind \p to, where it goes back to: they are
+ * offered again. Their lines are no longer counted. */
+void ranges_go_back(struct stream *stream, const struct record_settled *to);
 
 /** Removes all ranges of a stream. */
 void ranges_forget(struct root *root, uint32_t stream);

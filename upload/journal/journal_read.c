@@ -26,6 +26,23 @@ static void read_stream(struct journal_read *r, const struct journal_record *raw
     }
 }
 
+struct read_back {
+    struct journal_read_stream *stream;
+    const struct record_settled *to;
+};
+
+static bool read_keep_settled(void *arg, struct record_quarantine *range)
+{
+    const struct read_back *back = arg;
+    struct record_stream *is = &back->stream->record;
+    bool settled = record_range_is_settled(range, back->to->file, back->to->end);
+    if (!settled) {
+        const struct record_released released = {.stored = 0};
+        record_apply_released(&released, range, &is->lines, &is->refused_lines);
+    }
+    return settled;
+}
+
 static void read_settled(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_settled record;
@@ -34,6 +51,11 @@ static void read_settled(struct journal_read *r, const struct journal_record *ra
                                         : NULL;
     if (!s) {
         return;
+    }
+    if (record_goes_back(&record, s->record.file, s->record.offset)) {
+        struct read_back back = {.stream = s, .to = &record};
+        range_list_keep_from(&r->quarantine, record.stream, record.file,
+                             read_keep_settled, &back);
     }
     s->record.file = record.file;
     s->record.offset = record.end;

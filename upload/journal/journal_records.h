@@ -132,7 +132,8 @@ struct record_sealed {
     uint64_t bytes;          /**< its size when it was seen */
     struct record_mark mark; /**< before its end */
     uint32_t deleted;        /**< this uploader deleted the files up to this one once they
-                                  were sent; 0 = none. Earlier versions do not tell */
+                                  were sent, but for those that it kept for a range in
+                                  quarantine; 0 = none. Earlier versions do not tell */
 };
 
 struct record_quarantine {

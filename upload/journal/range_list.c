@@ -148,6 +148,18 @@ void range_list_keep(struct range_list *list, size_t at, size_t count,
     }
 }
 
+void range_list_keep_from(struct range_list *list, uint32_t stream, uint32_t file,
+                          bool (*keeps)(void *arg, struct record_quarantine *range),
+                          void *arg)
+{
+    size_t first = range_list_first(list, stream, file);
+    size_t end = first;
+    while (range_list_is_of(list, end, stream)) {
+        end++;
+    }
+    range_list_keep(list, first, end - first, keeps, arg);
+}
+
 void range_list_close(struct range_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {

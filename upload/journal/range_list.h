@@ -41,6 +41,11 @@ void range_list_keep(struct range_list *list, size_t at, size_t count,
                      bool (*keeps)(void *arg, struct record_quarantine *range),
                      void *arg);
 
+/** The same for the ranges of \p stream that are in \p file or a later one. */
+void range_list_keep_from(struct range_list *list, uint32_t stream, uint32_t file,
+                          bool (*keeps)(void *arg, struct record_quarantine *range),
+                          void *arg);
+
 /** Frees the list. */
 void range_list_close(struct range_list *list);
 

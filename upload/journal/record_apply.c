@@ -19,6 +19,12 @@ void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
     }
 }
 
+bool record_goes_back(const struct record_settled *settled, uint32_t file,
+                      uint64_t offset)
+{
+    return settled->file < file || (settled->file == file && settled->end < offset);
+}
+
 bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,
                              uint64_t offset)
 {

@@ -15,6 +15,10 @@
 void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
                           uint64_t *refused_lines);
 
+/** \return true if \p settled lies before a position, as where the backend went back. */
+bool record_goes_back(const struct record_settled *settled, uint32_t file,
+                      uint64_t offset);
+
 /** \return true if \p range is behind a position: settled. Until then, what becomes of it
  * is open: a crash may have come between its record and the one that settles it. */
 bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,

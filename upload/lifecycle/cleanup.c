@@ -75,15 +75,20 @@ static bool cleanup_delete(const struct stream *st, int dir, uint32_t number)
 }
 
 /* If the backend goes back behind them, what they held is lost: that is no reason to wait
- * for a person. Of those behind one that is kept, or that somebody else took, it is. */
+ * for a person. Of those behind one that somebody else took, it is. */
 static void cleanup_stream(struct stream *st, int dir, uint32_t end)
 {
+    const struct root *root = st->session->root;
     uint32_t deleted = st->sealed.deleted;
-    for (; st->lowest < end; st->lowest++) {
-        bool kept = ranges_any_in(st->session->root, st->id, st->lowest);
-        bool gone = !kept && cleanup_delete(st, dir, st->lowest);
-        deleted += gone && st->lowest == deleted + 1;
+    uint32_t first = ranges_next_in(root, st->id, st->lowest);
+    for (uint32_t number = st->lowest; number < end; number++) {
+        bool kept = ranges_next_in(root, st->id, number) == number;
+        bool next = number == deleted + 1;
+        bool known = kept ? next && sealed_file_is_there(st, number)
+                          : cleanup_delete(st, dir, number);
+        deleted += next && known;
     }
+    st->lowest = first && first < end ? first : end;
     if (deleted > st->sealed.deleted && st->kind == STREAM_BATCHED) {
         sealed_file_deleted(st, deleted);
     }

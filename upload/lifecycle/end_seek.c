@@ -129,8 +129,7 @@ static enum made seek_away(struct stream *st)
     return MADE_NOTHING;
 }
 
-/* What lies between its end and its position is lost, and the file has bytes before it.
- */
+/* What lies between its end and its position is lost; the file has bytes before it. */
 static bool seek_jumps(const struct stream *st)
 {
     return st->jump && !st->jump_measured && sealed_file_jump_to(st);
@@ -271,6 +270,7 @@ void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_
         return;
     }
     st->unproved = true;
+    sealed_file_told(st, end->at.file);
     st->told_until_ms =
         (now_ms > st->told_until_ms ? now_ms : st->told_until_ms) + SEEK_EACH_MS;
     end_parting_drop(st);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/source/file_number.h"
 #include "upload/source/scan.h"
 
@@ -26,7 +27,7 @@ static void sealed_file_set(struct stream *st, const struct record_sealed *seale
     uint32_t deleted = st->sealed.deleted;
     st->sealed = *sealed;
     st->sealed.stream = st->id;
-    st->sealed.deleted = sealed->deleted ? sealed->deleted : deleted;
+    st->sealed.deleted = deleted;
     if (st->id) {
         (void)!record_append_sealed(st->session->root->journal, &st->sealed);
     }
@@ -89,9 +90,31 @@ void sealed_file_sent(struct stream *st)
 
 void sealed_file_deleted(struct stream *st, uint32_t number)
 {
-    struct record_sealed sealed = st->sealed;
-    sealed.deleted = number;
+    const struct record_sealed sealed = st->sealed;
+    st->sealed.deleted = number;
     sealed_file_set(st, &sealed);
+}
+
+bool sealed_file_is_there(const struct stream *st, uint32_t number)
+{
+    bool gz;
+    int fd = sealed_file_open(st, number, &gz);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+void sealed_file_told(struct stream *st, uint32_t file)
+{
+    const struct root *root = st->session->root;
+    uint32_t kept = file - 1;
+    while ((kept = ranges_next_in(root, st->id, kept + 1)) &&
+           kept <= st->sealed.deleted) {
+        if (!sealed_file_is_there(st, kept)) {
+            sealed_file_deleted(st, kept - 1);
+        }
+    }
 }
 
 /* A writer that cannot open the next file renames the sealed one back, and appends. */

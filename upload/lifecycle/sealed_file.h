@@ -21,8 +21,16 @@ uint32_t sealed_file_note(struct stream *stream, uint32_t highest);
  * live layout, its writer may have taken the seal back since it was seen. */
 void sealed_file_sent(struct stream *stream);
 
-/** The uploader has deleted its files up to \p number, which were sent. */
+/** The uploader has deleted its files up to \p number, which were sent, but for those
+ * that it kept because of a range in quarantine. */
 void sealed_file_deleted(struct stream *stream, uint32_t number);
+
+/** \return true if a sealed file of that number can be opened. */
+bool sealed_file_is_there(const struct stream *stream, uint32_t number);
+
+/** The backend has the stream up to a place in \p file. If a later file that was kept is
+ * gone, somebody else took it: none from there on counts as deleted by the uploader. */
+void sealed_file_told(struct stream *stream, uint32_t file);
 
 /** Finds the stream's file, whose number was not known, among the sealed ones, by what
  * was sent of it. \return false if it is not there. */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend was restored from a backup that is older than a range in quarantine: what
+ * lies behind it is sent again, and the range is listed once. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/rig_session.h"
+#include "upload/core/engine_state.h"
+#include "upload/core/held.h"
+#include "upload/journal/journal_read.h"
+
+#define FILES      6u
+#define LINES      10
+#define MINUTES_MS (60ull * 1000)
+
+/* The backup has the first file alone. */
+struct restored {
+    struct rig *rig;
+    struct live_session session;
+    struct rig_positions backup;
+};
+
+static bool is_poison(const char *raw, size_t len)
+{
+    return memmem(raw, len, "\"poison\"", 8) != NULL;
+}
+
+static void write_file(struct restored *r, unsigned file)
+{
+    for (int i = 0; i < LINES; i++) {
+        bool refused = i == 5 && (file == 2 || file == 4);
+        live_line(&r->session, "device", refused ? "poison" : "x", (int)file * LINES + i);
+    }
+}
+
+static bool is_there(const struct restored *r, unsigned file)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/device.%u.log", r->session.dir, file);
+    return access(path, F_OK) == 0;
+}
+
+static struct rig_stream *stored(const struct restored *r)
+{
+    return rig_positions_stream(&r->rig->positions, RIG_ID, "device");
+}
+
+/* One that runs reads its journal no more. */
+static void assert_ranges(const struct restored *r, unsigned count)
+{
+    struct journal_read journal;
+    int root = open(r->rig->root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(rig_summary(r->rig).ranges_quarantined, count);
+    assert_int_equal(journal_read_open(&sys_real, NULL, root, r->rig->root, &journal),
+                     GPUFL_OK);
+    assert_int_equal(journal.quarantine.count, count);
+    assert_int_equal(journal.streams, 1);
+    assert_int_equal(journal.stream[0].record.refused_lines, count);
+    journal_read_fini(&journal);
+    close(root);
+}
+
+/* All that may be deleted is. */
+static void restored_make(struct restored *r)
+{
+    memset(r, 0, sizeof *r);
+    r->rig = rig_positions_on(rig_new());
+    r->rig->config.delete_acked = DELETE_ALL;
+    r->rig->positions.poison = is_poison;
+    live_open(&r->session, r->rig->root, RIG_ID);
+    rig_start(r->rig);
+    for (unsigned file = 1; file < FILES; file++) {
+        write_file(r, file);
+        rig_run(r->rig, MINUTES_MS, false);
+        if (file == 1) {
+            rig_positions_copy(&r->backup, &r->rig->positions);
+        }
+        live_rotate(&r->session, "device", file);
+        engine_rescan(r->rig->engine);
+    }
+    write_file(r, FILES);
+    rig_run(r->rig, 10 * MINUTES_MS, false);
+    for (unsigned file = 1; file < FILES; file++) {
+        assert_true(is_there(r, file) == (file == 2 || file == 4 || file == FILES - 1));
+    }
+    assert_int_equal(stored(r)->end.skips, 2);
+    assert_ranges(r, 2);
+}
+
+static void restored_go_back(struct restored *r)
+{
+    rig_positions_copy(&r->rig->positions, &r->backup);
+    r->rig->positions.poison = is_poison;
+    r->rig->positions.epoch = 2;
+    r->rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                           "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+static void restored_end(struct restored *r)
+{
+    live_line(&r->session, "device", "shutdown", FILES * LINES + LINES);
+    live_close(&r->session);
+    engine_rescan(r->rig->engine);
+    rig_run(r->rig, 60 * MINUTES_MS, false);
+}
+
+static void restored_restart(struct restored *r, bool restart)
+{
+    if (restart) {
+        rig_stop(r->rig);
+        rig_start(r->rig);
+    }
+}
+
+static void restored_delete(struct restored *r)
+{
+    rig_positions_fini(&r->backup);
+    rig_delete(r->rig);
+}
+
+static bool is_held(const struct restored *r, enum held_reason reason)
+{
+    char *progress = rig_file(r->rig, ".gpufl-agent/progress");
+    bool held = strstr(progress, held_text(reason)) != NULL;
+    free(progress);
+    return held;
+}
+
+/* Files 2 and 4 were kept. Whether there was more of the first one, nobody knows. */
+static void what_was_deleted_behind_a_kept_file_is_a_loss(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct restored r;
+        restored_make(&r);
+        restored_restart(&r, restart);
+        restored_go_back(&r);
+        restored_restart(&r, restart);
+        restored_end(&r);
+        assert_false(is_held(&r, HELD_MISSING));
+        assert_int_equal(stored(&r)->end.at.file, FILES);
+        assert_int_equal(stored(&r)->end.at.lines, 5 * LINES + 1);
+        assert_int_equal(stored(&r)->end.losses, 2);
+        assert_int_equal(stored(&r)->end.skips, 2);
+        assert_ranges(&r, 2);
+        restored_restart(&r, true);
+        assert_ranges(&r, 2);
+        restored_delete(&r);
+    }
+}
+
+/* What it holds is nowhere any more: it may have been moved away. */
+static void a_kept_file_that_somebody_took_is_missed(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct restored r;
+        char path[700];
+        restored_make(&r);
+        snprintf(path, sizeof path, "%s/device.4.log", r.session.dir);
+        assert_int_equal(unlink(path), 0);
+        restored_go_back(&r);
+        restored_restart(&r, restart);
+        restored_end(&r);
+        assert_true(is_held(&r, HELD_MISSING));
+        assert_int_equal(stored(&r)->end.at.file, 2);
+        assert_int_equal(rig_positions_state(&r.rig->positions, RIG_ID), 0);
+        restored_delete(&r);
+    }
+}
+
+/* The restored backend takes what the other one refused. */
+static void a_range_that_is_taken_the_second_time_has_left_quarantine(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct restored r;
+        restored_make(&r);
+        restored_go_back(&r);
+        r.rig->positions.poison = NULL;
+        restored_restart(&r, restart);
+        restored_end(&r);
+        assert_int_equal(stored(&r)->end.at.lines, 5 * LINES + 1);
+        assert_int_equal(stored(&r)->end.skips, 0);
+        assert_ranges(&r, 0);
+        restored_restart(&r, true);
+        assert_ranges(&r, 0);
+        assert_false(is_there(&r, 2));
+        restored_delete(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_deleted_behind_a_kept_file_is_a_loss),
+        cmocka_unit_test(a_kept_file_that_somebody_took_is_missed),
+        cmocka_unit_test(a_range_that_is_taken_the_second_time_has_left_quarantine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
