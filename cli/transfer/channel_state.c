@@ -300,6 +300,15 @@ bool channel_state_missing(int root, const struct journal_read *journal, const c
     return true;
 }
 
+/* Another uploader has reported the session, or this one, whose journal was lost since:
+ * all that was there counted as sent when it was taken for complete. */
+static bool was_reported(const struct journal_read *journal, const char *path,
+                         const struct scan *scan)
+{
+    return scan->has_uploaded && journal_read_done(journal, path) &&
+           !journal_read_first(journal, path);
+}
+
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
@@ -315,7 +324,8 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     if (scan->layout == SESSION_SHIFTING) {
         measure_shifting(root, path, c, at, &out);
     } else if (scan->layout == SESSION_WINDOWS) {
-        out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
+        bool waits = file <= c->highest && !was_reported(journal, path, scan);
+        out.waiting_files = waits ? c->highest - file + 1 : 0;
     } else {
         measure_live(root, path, c, at, &out);
     }

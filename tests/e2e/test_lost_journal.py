@@ -149,6 +149,23 @@ def what_an_earlier_backend_got_is_missed_though_the_journal_is_lost(place):
         check(not any(r.path.endswith("session-complete") for r in s.requests), "its end is not told")
 
 
+def windows_that_were_deleted_do_not_wait_though_the_state_is_lost(place):
+    """The session is complete, and marked so."""
+    writer = Windows(place.logs)
+    writer.line("device")
+    writer.end()
+    with sink.Sink(declare=True) as s:
+        agent = lib.agent(place, s.url, "--delete-acked=acknowledged", "--exit-when-drained")
+        equal(agent.wait(), 0, agent.log.read_text())
+        equal(list(writer.dir.glob("*.gz")), [], "all windows are deleted")
+        shutil.rmtree(place.logs / STATE)
+        equal(place.run("gpufl", "status", place.logs).returncode, 1, "nothing is known of them")
+        for _ in range(2):
+            equal(_upload(place, s.url, place.logs).returncode, 0, "nothing to send")
+            told = place.run("gpufl", "status", place.logs)
+            equal((told.returncode, "wait" in told.stdout), (0, False), told.stdout)
+
+
 def behind_a_damaged_journal_the_backend_says_where_a_stream_ends(place):
     """The journal of earlier, of which a byte has flipped, and the progress of now, which names no end that the backend
     would take."""

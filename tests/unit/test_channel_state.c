@@ -116,6 +116,43 @@ static void numbers_of_1_1_without_a_file_do_not_wait(void **state)
     dirs_remove(root);
 }
 
+/* All that is there counts as sent, as for the uploader that took its word. */
+static void what_another_uploader_has_reported_does_not_wait(void **state)
+{
+    (void)state;
+    char dir[600];
+    char *root = dirs_make();
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    struct scan scan;
+    snprintf(dir, sizeof dir, "%s/" ID, root);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    dirs_append(dir, ".gpufl-window.device.1.json", "{}\n");
+    for (int reported = 0; reported < 2; reported++) {
+        if (reported) {
+            dirs_append(dir, LAYOUT_UPLOADED, "");
+        }
+        assert_int_equal(scan_session(&sys_real, fd, ID, ID, &scan), GPUFL_OK);
+        assert_int_equal(scan.layout, SESSION_WINDOWS);
+        for (int done = 0; done < 2; done++) {
+            struct journal_read journal = {0};
+            assert_non_null(journal_tables_make(&journal, ID));
+            journal_tables_session(&journal, ID)->is_done = done;
+            struct channel_state got =
+                channel_state(fd, &journal, ID, &scan, scan.channel);
+            assert_int_equal(got.waiting_files, !(reported && done));
+            struct record_stream stream = {.file = 1, .path = ID, .channel = "scope"};
+            journal_tables_put(&journal,
+                               &stream); /* something of it was sent from here */
+            journal_tables_session(&journal, ID)->is_done = done;
+            got = channel_state(fd, &journal, ID, &scan, scan.channel);
+            assert_int_equal(got.waiting_files, 1);
+            journal_read_fini(&journal);
+        }
+    }
+    close(fd);
+    dirs_remove(root);
+}
+
 static void without_a_position_everything_waits(void **state)
 {
     (void)state;
@@ -214,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_complete_session_of_1_1_nothing_is_untold),
         cmocka_unit_test(numbers_of_1_1_without_a_file_do_not_wait),
+        cmocka_unit_test(what_another_uploader_has_reported_does_not_wait),
         cmocka_unit_test(without_a_position_everything_waits),
         cmocka_unit_test(behind_a_position_the_rest_waits),
         cmocka_unit_test(a_sealed_file_that_is_settled_does_not_wait),

@@ -307,10 +307,39 @@ static void what_another_has_uploaded_does_not_grow_every_minute(void **state)
     rig_delete(w.rig);
 }
 
+/* Nobody can leave the mark of a complete session, as in a directory that is only read.
+ */
+static void what_another_has_delivered_is_known_after_a_restart(void **state)
+{
+    (void)state;
+    static const struct log counts = {.level = LOG_AT_INFO, .write = count_grown};
+    struct windows w;
+    char mark[700];
+    windows_open(&w);
+    windows_remove(&w, "device.1.log.gz");
+    windows_remove(&w, "device.2.log.gz");
+    dirs_append(w.dir, ".gpufl-window-ack.device.1", WINDOW_ID "1\n");
+    dirs_append(w.dir, ".gpufl-window-ack.device.2", WINDOW_ID "2\n");
+    snprintf(mark, sizeof mark, "%s/" LAYOUT_UPLOADED, w.dir);
+    assert_int_equal(mkdir(mark, 0755), 0);
+    w.rig->config.log = &counts;
+    said_grown = 0;
+    for (int run = 0; run < 3; run++) {
+        rig_start(w.rig);
+        rig_run(w.rig, 600000, false);
+        assert_int_equal(rig_summary(w.rig).sessions_done, 1);
+        rig_stop(w.rig);
+    }
+    assert_int_equal(rig_count(w.rig, TRANSPORT_COMPLETE), 1);
+    assert_int_equal(said_grown, 0);
+    rig_delete(w.rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_another_has_uploaded_does_not_grow_every_minute),
+        cmocka_unit_test(what_another_has_delivered_is_known_after_a_restart),
         cmocka_unit_test(a_delivered_window_leaves_its_id_and_is_deleted),
         cmocka_unit_test(an_id_that_was_left_before_a_crash_is_enough),
         cmocka_unit_test(a_window_whose_id_cannot_be_left_stays),

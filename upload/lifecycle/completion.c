@@ -146,10 +146,24 @@ static void completion_leave_mark(const struct session *session)
     }
 }
 
+/* What another uploader has delivered of a channel of windows has no record yet: without
+ * one, it would count as new after a restart. */
+static bool completion_note_streams(const struct session *session)
+{
+    bool noted = true;
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        bool due = st->kind == STREAM_VERBATIM && st->file > 1;
+        noted = noted && (!due || offer_journal_stream(st));
+    }
+    return noted;
+}
+
 bool completion_done(struct session *session)
 {
     struct root *root = session->root;
-    if (!record_append_done(root->journal, session->path,
+    if (!completion_note_streams(session) ||
+        !record_append_done(root->journal, session->path,
                             (enum session_outcome)session->outcome)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return false;
