@@ -12,11 +12,11 @@
 
 #include "collector-lib/call_lock.h"
 #include "collector-lib/core/fork_guard.h"
-#include "collector-lib/core/job_threads.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/exit_hooks.h"
+#include "collector-lib/job/job_threads.h"
 #include "collector-lib/recorder.h"
 #include "collector-lib/session_messages.h"
 #include "collector-lib/session_open.h"

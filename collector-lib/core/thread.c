@@ -21,11 +21,16 @@ static const char *const names[] = {
     [THREAD_SLOW] = "gpufl-slow",     [THREAD_SAMPLES] = "gpufl-samples",
     [THREAD_OPEN] = "gpufl-open",     [THREAD_LAST] = "gpufl-last"};
 
+bool thread_name_is(const char *name, enum thread_kind kind)
+{
+    return strcmp(name, names[kind]) == 0;
+}
+
 bool thread_name_is_ours(const char *name)
 {
     bool ours = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        ours |= strcmp(name, names[i]) == 0;
+        ours |= thread_name_is(name, (enum thread_kind)i);
     }
     return ours;
 }

@@ -23,6 +23,9 @@ enum thread_kind {
  * an errno. */
 int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg);
 
+/** Whether a thread of this kind has this name. */
+bool thread_name_is(const char *name, enum thread_kind kind);
+
 /** Whether a thread of ours has this name. */
 bool thread_name_is_ours(const char *name);
 

@@ -14,10 +14,10 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
-#include "collector-lib/core/job_threads.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/job/job_threads.h"
 #include "collector-lib/writer/file_names.h"
 #include "collector-lib/writer/writer_append.h"
 #include "collector-lib/writer/writer_lines.h"

@@ -365,22 +365,47 @@ def a_function_that_takes_messages_and_does_not_return_holds_up_nobody_for_long(
         equal(done.stderr.count("] session "), 1, f"{how}: that the session has no end: {done.stderr}")
 
 
+def _built(place, name, source, *flags):
+    """A program that is linked as the flags say, or with nothing of gpufl."""
+    if lib.SANITIZER or lib.EMULATOR:
+        lib.skip("the program is built by gcc, for the libraries of the release")
+    program = place.path / name
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I{lib.ROOT}/include", API / source,
+                    "-o", program, *flags, "-pthread", "-ldl", "-lm"], check=True)
+    return program
+
+
+SHARED = ["-DLINKED", "-Wl,--no-as-needed", f"-L{lib.BUILD}", "-lgpufl", f"-Wl,-rpath,{lib.BUILD}"]
+STATIC = ["-DLINKED", lib.BUILD / "libgpufl.a"]
+
+
 def handlers_of_fork_may_call_gpufl_whenever_they_were_registered(place):
     """Those that are there before the library is loaded only record: they wait for nothing, and nothing blames the disk."""
-    if lib.SANITIZER:
-        lib.skip("the program is built by gcc, for the libraries of the release")
-    linked = ["-Wl,--no-as-needed", f"-L{lib.BUILD}", "-lgpufl", f"-Wl,-rpath,{lib.BUILD}"]
-    for n, (flags, library, scopes) in enumerate((
-            (linked, [], [{"before": 1}, {"behind": 1, "goes on": 1}, {"in the child": 1}]),
-            ([], [lib.BUILD / "libgpufl.so"], [{"before": 1, "behind": 1, "goes on": 1}]))):
-        program, logs = place.path / f"program-{n}", place.path / f"logs-{n}"
-        subprocess.run(["gcc", "-std=gnu11", f"-I{lib.ROOT}/include", API / "fork_handlers.c", "-o", program, *flags], check=True)
+    all_three = [{"before": 1}, {"behind": 1, "goes on": 1}, {"in the child": 1}]
+    for name, flags, library, scopes in (("shared", ["-rdynamic", *SHARED], [], all_three),
+                                         ("static", ["-rdynamic", "-Wl,--whole-archive", *STATIC, "-Wl,--no-whole-archive"], [], all_three),
+                                         ("loaded", [], [lib.BUILD / "libgpufl.so"], [{"before": 1, "behind": 1, "goes on": 1}])):
+        program, logs = _built(place, name, "fork_handlers.c", *flags), place.path / f"{name}-logs"
         done = subprocess.run([program, logs, *library], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
                               env=lib.environment({}))
-        equal((done.returncode, done.stderr), (7, ""), f"{library}")
+        equal((done.returncode, done.stderr), (7, ""), name)
         sessions = list(logs.iterdir())
-        equal(sorted((collector.paired(session) for session in sessions), key=str), sorted(scopes, key=str), f"{library}: scopes")
+        equal(sorted((collector.paired(session) for session in sessions), key=str), sorted(scopes, key=str), f"{name}: scopes")
         equal({collector.records(session, "system")[-1]["type"] for session in sessions}, {"shutdown"}, "ends")
+
+
+def handlers_of_exit_run_on_one_thread_with_the_signals_of_main(place):
+    """Whichever thread is the last one, wherever the library was loaded, and also if there are two."""
+    shared = lib.BUILD / "libgpufl.so"
+    for how, flags, library, times in (("ends", SHARED, [], 40), ("loads", [], [shared], 1), ("two", STATIC, [shared], 1)):
+        program = _built(place, how, "last_thread.c", *flags)
+        for _ in range(times):  # which thread is the last one is a matter of chance
+            done = subprocess.run([program, place.logs, how, *library], capture_output=True, text=True, check=False,
+                                  timeout=60 * lib.SLOW, env=lib.environment({}))
+            equal((done.returncode, done.stderr), (0, ""), how)
+            *threads, end = done.stdout.splitlines()
+            equal((len(threads), len(set(threads)), end), (3, 1, "end"), f"{how}: one thread: {done.stdout}")
+            equal(threads[0].split()[1], "0", f"{how}: signals that it blocks")
 
 
 def the_old_name_of_an_option_does_not_compile(place):

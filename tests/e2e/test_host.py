@@ -119,17 +119,37 @@ def a_process_without_proc_ends_with_its_last_own_thread(place):
     equal(_ended(place), [True] * 4, "each session has an end")
 
 
+def _kept(place, n, *words):
+    """A process that a driver keeps when its threads are gone, without /proc; and what it has said so far."""
+    own, from_now, said = place.path / f"life-{n}", place.path / f"from-{n}", place.path / f"said-{n}"
+    own.mkdir()
+    env = _hostile("open:2:0:1000000", FAKE_NVML_HANG="Init", GPUFL_SHUTDOWN_TIMEOUT_MS="200", HOSTILE_FROM=str(from_now))
+    with open(said, "wb") as out:
+        process = subprocess.Popen([lib.BUILD / "tests/hostile/life", own, place.logs, *words, "ops:5", f"touch:{from_now}", "pthread_exit"],
+                                   stdout=out, stderr=out, env=lib.environment(env))
+    lib.until(lambda: _state(process.pid) == "Z", "main has left")
+    return process, said.read_text
+
+
 def without_proc_a_signal_ends_a_process_that_a_driver_keeps(place):
     """A session before main leaves, and none then."""
     for n, words in enumerate((("init:0",), ("init:0", "shutdown"))):
-        own, from_now = place.path / f"life-{n}", place.path / f"from-{n}"
-        own.mkdir()
-        env = _hostile("open:2:0:1000000", FAKE_NVML_HANG="Init", GPUFL_SHUTDOWN_TIMEOUT_MS="200", HOSTILE_FROM=str(from_now))
-        process = subprocess.Popen([lib.BUILD / "tests/hostile/life", own, place.logs, *words, "ops:5", f"touch:{from_now}", "pthread_exit"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=lib.environment(env))
-        lib.until(lambda: _state(process.pid) == "Z", "main has left")
+        process, _ = _kept(place, n, *words)
         process.send_signal(signal.SIGTERM)
         equal(process.wait(60 * lib.SLOW), -signal.SIGTERM, f"{words}: status")
+
+
+def without_proc_a_signal_that_a_thread_awaits_ends_no_process(place):
+    """Which blocks it, though main did not. Once nobody awaits it, it does."""
+    for n, awaited in enumerate((signal.SIGTERM, signal.SIGUSR1)):
+        process, said = _kept(place, n, "init:0", f"await:{awaited:d}:20")
+        lib.until(lambda: "awaits" in said() and "the session ends with the main thread" in said(), "main has left the session")
+        for i in range(1, 21):
+            process.send_signal(awaited)
+            lib.until(lambda: said().count(f"took {awaited:d}\n") == i or process.poll() is not None, f"it takes {i}")
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(60 * lib.SLOW), -signal.SIGTERM, f"{awaited}: status")
+        equal(said().count(f"took {awaited:d}\n"), 20, f"{awaited}: taken")
 
 
 def a_thread_of_the_job_works_on_after_main_has_left(place):

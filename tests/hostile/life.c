@@ -19,6 +19,7 @@
  *  - timer: a signal each millisecond from here on
  *  - name:NAME: of this thread, and of those that it starts
  *  - work:US: a thread that works for so long; callback:US: its log callback starts it
+ *  - await:SIGNAL:N: a thread that takes N of a signal, which it alone blocks, by sigwait
  *  - relay:US: threads for so long, each of which makes the next one and ends
  *  - stacks:N: a thread's stack is of N KiB by default from here on
  *  - mask: an exit handler says how many signals are blocked
@@ -231,6 +232,36 @@ static void begin_work(void *us)
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, work_on, us) == 0) {
+        pthread_detach(thread);
+    }
+}
+
+struct awaited {
+    int signal;
+    long count;
+};
+
+static void *await(void *arg)
+{
+    const struct awaited *awaited = arg;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, awaited->signal);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    say("awaits", 0);
+    for (int taken = 0, signal; taken < awaited->count; taken++) {
+        sigwait(&set, &signal);
+        say("took", signal);
+    }
+    return NULL;
+}
+
+static void begin_to_await(const char *signal, const char *count)
+{
+    static struct awaited awaited;
+    pthread_t thread;
+    awaited = (struct awaited){.signal = atoi(signal), .count = atol(count)};
+    if (pthread_create(&thread, NULL, await, &awaited) == 0) {
         pthread_detach(thread);
     }
 }
@@ -622,6 +653,8 @@ static bool is_work_word(const char *verb, const char *rest, const char *more)
     } else if (strcmp(verb, "work") == 0) {
         us = atol(rest);
         begin_work(&us);
+    } else if (strcmp(verb, "await") == 0) {
+        begin_to_await(rest, more);
     } else if (strcmp(verb, "relay") == 0) {
         begin_relay(atol(rest));
     } else if (strcmp(verb, "cancel") == 0) {

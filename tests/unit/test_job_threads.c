@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector-lib/core/job_threads.h"
+#include "collector-lib/job/job_threads.h"
 
 static unsigned watchers(void)
 {

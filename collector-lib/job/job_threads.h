@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether any thread of the job itself is left. */
-#ifndef GPUFL_COLLECTOR_CORE_JOB_THREADS_H
-#define GPUFL_COLLECTOR_CORE_JOB_THREADS_H
+#ifndef GPUFL_COLLECTOR_JOB_JOB_THREADS_H
+#define GPUFL_COLLECTOR_JOB_JOB_THREADS_H
 
 #include <stdbool.h>
 
@@ -16,7 +16,8 @@ bool job_threads_are_gone(void);
 /** A session begins on this thread, or has ended. While it runs, a thread watches once
  * main has left, since each other one of ours may hang; from the begin, if main will not
  * say that it leaves, as it was not on main that the library was loaded. Where the job's
- * threads cannot be looked at, the session ends with main. */
+ * threads cannot be looked at, the session ends with main. The end waits for the thread,
+ * so that the last one to end is not ours. */
 void job_threads_begin(void);
 void job_threads_end(void);
 
@@ -26,7 +27,8 @@ void job_threads_end(void);
 bool job_threads_watch(void);
 
 /** Calls exit() as the C library does when the last thread ends, with the signals of
- * main: handlers of the program run. Returns if another thread does it. */
+ * main: handlers of the program run. Returns if another thread does it, also one of
+ * another copy of the library. */
 void job_threads_exit(void);
 
 /** In the child of a fork. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel tells of the threads of this process. */
+#ifndef GPUFL_COLLECTOR_JOB_JOB_TASKS_H
+#define GPUFL_COLLECTOR_JOB_JOB_TASKS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+enum job_task {
+    JOB_TASK_ENDED,
+    JOB_TASK_GONE,
+    JOB_TASK_OURS,
+    JOB_TASK_JOBS,
+    JOB_TASK_UNKNOWN, /**< cannot be looked at: it may be there */
+};
+
+/** \return JOB_TASK_ENDED if main has left by pthread_exit() and each other thread is one
+ * of thread_start, or was made by one; JOB_TASK_UNKNOWN, with errno, if that cannot be
+ * told; or else the first one that is there. \p main_left: it has said that it leaves,
+ * which counts where it cannot be looked at. */
+enum job_task job_tasks_look(bool main_left);
+
+/** Whether no other thread of THREAD_LAST has a lower number, or that cannot be told. */
+bool job_tasks_last_is_first(void);
+
+/** The signals that main blocks, or blocked when it left. False if they are not known. */
+bool job_tasks_mask_of_main(sigset_t *mask);
+
+/** Whether descriptors are kept for all this, since the job may use up all others. */
+void job_tasks_keep(bool keep);
+
+/** In the child of a fork, which keeps none. */
+void job_tasks_after_fork(void);
+
+#endif
