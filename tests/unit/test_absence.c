@@ -344,6 +344,51 @@ static void a_root_that_was_replaced_is_served_with_the_journal_in_it(void **sta
     a_root_that_was_replaced_is_served_without_a_restart(false);
 }
 
+static bool told_at(struct rig *rig, const char *progress, size_t offset)
+{
+    char place[64];
+    snprintf(place, sizeof place, " device 1 %zu ", offset);
+    char *text = rig_file(rig, progress);
+    bool told = strstr(text, place) != NULL;
+    free(text);
+    return told;
+}
+
+/* What was settled within the second in which it goes. It may come back, to another
+ * uploader. */
+static void a_root_that_is_replaced_tells_how_far_it_was(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char *elsewhere = dirs_make();
+    rig->config.state_dir = elsewhere;
+    rig->config.rescan_interval_ms = 100;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    uint64_t sent = rig_summary(rig).lines_acked;
+    live_line(&live, "device", "y", 2);
+    engine_touch(rig->engine, 0, RIG_ID);
+    for (int i = 0; i < 1000 && rig_summary(rig).lines_acked == sent; i++) {
+        rig_run(rig, 1, false);
+    }
+    char *lines = rig_file(rig, RIG_ID "/device.log");
+    assert_int_equal(rig_summary(rig).lines_acked, sent + 1);
+    assert_false(told_at(rig, ".gpufl-agent/progress", strlen(lines)));
+    move_root(rig, true);
+    assert_int_equal(mkdir(rig->root, 0700), 0);
+    rig_run(rig, MINUTE_MS, false);
+    dirs_remove(strdup(rig->root));
+    move_root(rig, false);
+    assert_true(told_at(rig, ".gpufl-agent/progress", strlen(lines)));
+    free(lines);
+    live_close(&live);
+    rig_delete(rig);
+    dirs_remove(elsewhere);
+}
+
 static bool serves_what_the_path_names(const struct rig *rig)
 {
     struct stat served;
@@ -556,6 +601,7 @@ int main(void)
         cmocka_unit_test(what_was_not_sent_is_given_up_after_a_month_and_counted),
         cmocka_unit_test(in_a_root_where_nothing_known_is_left_no_day_is_counted),
         cmocka_unit_test(what_was_written_while_a_root_was_away_is_read_when_it_is_back),
+        cmocka_unit_test(a_root_that_is_replaced_tells_how_far_it_was),
         cmocka_unit_test(a_root_that_was_replaced_is_served_with_its_journal_elsewhere),
         cmocka_unit_test(a_root_that_was_replaced_is_served_with_the_journal_in_it),
         cmocka_unit_test(

@@ -304,10 +304,7 @@ void engine_close(struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        journal_want(root->journal);
-        journal_pump(root->journal);
-        root->progress_at_ms = 0;
-        progress_publish(root, engine->config.sys->now_ms());
+        progress_publish_last(root);
         root_close(root);
     }
     path_table_close(&engine->claims);

@@ -270,13 +270,12 @@ static bool progress_is_missed(struct root *root, uint64_t now_ms)
 
 /* Only what is on disk is published. While records keep coming, the current state depends
  * on the last of them, so it is written once that one is durable. */
-void progress_publish(struct root *root, uint64_t now_ms)
+static void progress_publish_now(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);
     unsigned stamp = root->engine->trouble.stamp;
     bool news = root->progress_ticket != last || root->progress_stamp != stamp;
-    if (root->away || now_ms < root->progress_at_ms ||
-        journal_durable(root->journal) < last || journal_broken(root->journal) ||
+    if (journal_durable(root->journal) < last || journal_broken(root->journal) ||
         !(news || progress_is_missed(root, now_ms))) {
         return;
     }
@@ -292,5 +291,21 @@ void progress_publish(struct root *root, uint64_t now_ms)
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS + PROGRESS_TIME_SHARE * took_ms;
     if (root->cursor_stale) {
         root->cursor_stale = !upload_cursor_write(root);
+    }
+}
+
+void progress_publish(struct root *root, uint64_t now_ms)
+{
+    if (!root->away && now_ms >= root->progress_at_ms) {
+        progress_publish_now(root, now_ms);
+    }
+}
+
+void progress_publish_last(struct root *root)
+{
+    journal_want(root->journal);
+    journal_pump(root->journal);
+    if (root->fd >= 0) {
+        progress_publish_now(root, root->engine->config.sys->now_ms());
     }
 }

@@ -9,4 +9,10 @@
  * second; not while progress_others_are_first(). */
 void progress_publish(struct root *root, uint64_t now_ms);
 
+/** Likewise, at once, before the root is closed: what the journal lacks on disk is
+ * written first. A root whose path names another directory now may come back, to another
+ * uploader.
+ */
+void progress_publish_last(struct root *root);
+
 #endif

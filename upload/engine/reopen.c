@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "upload/core/engine_state.h"
 #include "upload/core/offer.h"
+#include "upload/engine/progress.h"
 #include "upload/engine/root.h"
 #include "upload/lifecycle/discovery.h"
 
@@ -126,11 +127,10 @@ static void reopen_clear_lists(struct engine *engine, struct root *root)
 /* As at the end of a run; the journal has what is known. */
 static void reopen_close(struct engine *engine, struct root *root)
 {
+    progress_publish_last(root);
     reopen_clear_lanes(&engine->live, root);
     reopen_clear_lanes(&engine->backlog, root);
     reopen_clear_lists(engine, root);
-    journal_want(root->journal);
-    journal_pump(root->journal);
     gz_cache_close(&engine->gz);
     root_close(root);
 }
