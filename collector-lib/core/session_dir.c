@@ -163,18 +163,6 @@ static void keep_path(struct session_dir *dir, const char *log_path)
     }
 }
 
-static void say_without_lock(const struct session_dir *dir)
-{
-    if (!dir->lock.held) {
-        library_log(
-            GPUFL_LOG_WARNING,
-            "session %s is recorded without a lock, which its file system "
-            "refused: %s; whether its writer lives can be told on this host only (use "
-            "a local directory, or mount with locks)",
-            dir->id, strerror(dir->lock.refused));
-    }
-}
-
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 {
     session_dir_init(dir);
@@ -193,7 +181,6 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     own_fd_close(&root);
     if (rc == 0) {
         keep_path(dir, log_path);
-        say_without_lock(dir);
     } else {
         session_dir_close(dir);
         errno = saved;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "collector-lib/core/clock.h"
@@ -133,12 +134,27 @@ static void close_directory(struct session_dir *dir)
     fork_guard_leave();
 }
 
+/* By no thread that gpufl_init() waits for: the program's function may take a lock of who
+ * calls that, or call us. */
+static void say_without_lock(const struct session_dir *dir)
+{
+    if (!dir->lock.held) {
+        library_log(
+            GPUFL_LOG_WARNING,
+            "session %s is recorded without a lock, which its file system "
+            "refused: %s; whether its writer lives can be told on this host only (use "
+            "a local directory, or mount with locks)",
+            dir->id, strerror(dir->lock.refused));
+    }
+}
+
 static void *write_until_stopped(void *arg)
 {
     struct writer *w = arg;
     bool over;
     w->summary.begin_ns = w->job_checked_ns = clock_mono_ns();
     writer_lines_open(w);
+    say_without_lock(w->dir);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
         bool flushed = asked != flush_done(w);

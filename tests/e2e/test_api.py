@@ -408,6 +408,14 @@ def handlers_of_exit_run_on_one_thread_with_the_signals_of_main(place):
             equal(threads[0].split()[1], "0", f"{how}: signals that it blocks")
 
 
+def a_function_that_takes_messages_does_not_hold_up_the_session_that_they_are_about(place):
+    """It waits for a lock of the thread in gpufl_init, and for that: gpufl_init does not wait for it."""
+    program = _built(place, "stuck_log", "stuck_log.c", *SHARED)
+    done = subprocess.run([program, place.logs, "init"], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({"LD_PRELOAD": str(lib.BUILD / "tests/fake/no_locks.so")}))
+    equal((done.returncode, done.stdout, done.stderr), (7, "called\n", ""), "it begins, and it is told of the lock")
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Its function for messages waits for a lock that main holds, which meanwhile does what
- * is asked for. Usage: stuck_log LOG_DIR exit|shutdown|replace, with a limit on which
- * the library's thread has something to say. Exit code 7. */
+/* Its function for messages calls gpufl, and waits for a lock that main holds, which
+ * meanwhile does what is asked for. Usage: stuck_log LOG_DIR exit|shutdown|replace, with
+ * a limit on which the library's thread has something to say; or init, where it has as
+ * the session begins. Exit code 7. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -15,10 +16,13 @@ static sem_t called;
 
 static void take_message(void *arg, enum gpufl_log_level level, const char *line)
 {
-    (void)arg;
     (void)level;
     (void)line;
     sem_post(&called);
+    if (arg) {
+        char id[40];
+        gpufl_session_id(id);
+    }
     pthread_mutex_lock(&interpreter);
     pthread_mutex_unlock(&interpreter);
 }
@@ -31,11 +35,19 @@ int main(int argc, char **argv)
     }
     options.log_path = argv[1];
     pthread_mutex_lock(&interpreter);
+    bool begins = strcmp(argv[2], "init") == 0;
+    if (begins) {
+        gpufl_set_log_callback(take_message, &called);
+    }
     if (gpufl_init(&options) != GPUFL_OK) {
         return 3;
     }
-    gpufl_set_log_callback(take_message, NULL);
-    gpufl_scope_end(gpufl_scope_begin("beyond the limit"));
+    if (begins) {
+        pthread_mutex_unlock(&interpreter);
+    } else {
+        gpufl_set_log_callback(take_message, NULL);
+        gpufl_scope_end(gpufl_scope_begin("beyond the limit"));
+    }
     sem_wait(&called);
     puts("called");
     fflush(stdout);
