@@ -56,7 +56,8 @@ static inline void gpufl_monitor(const char *name, void (*fn)(void *arg), void *
 #if defined(__clang__)
 #define GPUFL_UNIQUE(prefix) GPUFL_JOIN(prefix, __LINE__)
 #define GPUFL_QUIET                                                                      \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wshadow\"")
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wshadow\"")    \
+        _Pragma("clang diagnostic ignored \"-Wgcc-compat\"")
 #define GPUFL_LOUD _Pragma("clang diagnostic pop")
 #else
 #define GPUFL_UNIQUE(prefix) GPUFL_JOIN(prefix, __COUNTER__)
@@ -67,26 +68,39 @@ static inline void gpufl_monitor(const char *name, void (*fn)(void *arg), void *
 
 #if defined(__GNUC__) && !defined(__cplusplus)
 /** \cond internal */
-struct gpufl_scope_guard {
-    struct gpufl_scope scope;
-    bool entered;
-};
-static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
+static inline void gpufl_scope_end_at(struct gpufl_scope *scope)
 {
-    gpufl_scope_end(guard->scope);
+    gpufl_scope_end(*scope);
 }
-#define GPUFL_SCOPE_AS(guard, name)                                                      \
-    GPUFL_QUIET for (struct gpufl_scope_guard guard __attribute__((cleanup(              \
-                         gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};    \
-                     !guard.entered; guard.entered = true) switch (0) default :          \
-        GPUFL_LOUD
+#define GPUFL_SCOPE_ENDS __attribute__((cleanup(gpufl_scope_end_at), unused))
+/** For gcc, it leaves the switch around the loop, and for clang the loop: nothing leads
+ * around the block, as the condition of a loop would, so that what is behind a `return`
+ * stays so. */
+#define GPUFL_SCOPE_LEAVE __extension__({ break; })
+#define GPUFL_SCOPE_LOOP(scope, name)                                                    \
+    for (struct gpufl_scope scope GPUFL_SCOPE_ENDS = gpufl_scope_begin(name);;           \
+         GPUFL_SCOPE_LEAVE)
+/** Of no value that a program has, so that compilers warn of a `case` in the block. */
+enum gpufl_scope_only { GPUFL_SCOPE_ONLY = -2147483647 - 1 };
+#define GPUFL_SCOPE_BLOCK                                                                \
+    switch ((enum gpufl_scope_only)0)                                                    \
+    case GPUFL_SCOPE_ONLY:                                                               \
+    default:
+#define GPUFL_SCOPE_AS(scope, name)                                                      \
+    GPUFL_QUIET                                                                          \
+    switch (0)                                                                           \
+    default:                                                                             \
+        GPUFL_SCOPE_LOOP(scope, name) GPUFL_SCOPE_BLOCK GPUFL_LOUD
 /** \endcond */
 
 /** `GFL_SCOPE("name") { … }` records the block. Leaving it by `return` or `goto` ends the
  * scope, too. It is one statement: an `else` behind the block belongs to the `if` in
  * front of the macro. It is a loop, since C has no other statement that declares
  * something for its body: `break` and `continue` leave only this block, not an enclosing
- * loop or switch (in C++, gpufl.hpp, they do what they do without the macro). */
+ * loop or switch (in C++, gpufl.hpp, they do what they do without the macro). Nor does a
+ * `case` within belong to a switch around it: it is never reached, and compilers warn
+ * (-Wswitch). Without optimisation, gcc warns of a function that ends in a block which
+ * always returns (-Wreturn-type). */
 #define GFL_SCOPE(name) GPUFL_SCOPE_AS(GPUFL_UNIQUE(gpufl_guard_), name)
 #endif
 

@@ -169,12 +169,21 @@ int f(int x)
     gpufl_system_start(gpufl_status_text(GPUFL_OK));
     return x;
 }
+int g(int x);
+int g(int x)
+{
+    GFL_SCOPE("at the end") {
+        if (x)
+            return 1;
+        GFL_SCOPE("within it") return 2;
+    }
+}
 """
 
 
 def the_headers_warn_of_nothing(place):
     """Also with what few programs switch on, in code that stands in theirs."""
-    always = ["-Wall", "-Wextra", "-Wshadow", "-Wempty-body", "-pedantic", "-Werror", f"-I{lib.ROOT}/include", "-fsyntax-only"]
+    always = ["-Wall", "-Wextra", "-Wshadow", "-Wempty-body", "-pedantic", "-Werror", f"-I{lib.ROOT}/include", "-c", "-o", os.devnull, "-Og"]
     in_cpp = sorted(str(p.relative_to(lib.ROOT / "include")) for p in (lib.ROOT / "include").rglob("*.hpp"))
     for name, headers, cases in (
             ("t.c", ["gpufl/gpufl.h", "gpufl/upload.h"], [(c, s, []) for c in ("gcc", "clang") for s in ("c99", "c11", "c17", "c2x")]),
@@ -185,6 +194,32 @@ def the_headers_warn_of_nothing(place):
         for compiler, std, more in (c for c in cases if _knows(*c[:2])):
             done = subprocess.run([compiler, f"-std={std}", *always, *more, source], capture_output=True, text=True, check=False)
             equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std}")
+
+
+def a_case_within_a_scope_is_not_taken_silently_for_one_of_the_switch_around_it(place):
+    """It would jump over the begin of the scope. In C, it is warned of; in C++, it is an error."""
+    for compiler, std, warns, said in (("gcc", "c11", "-Wall", "enumerated type"), ("clang", "c11", "-Wall", "enumerated type"),
+                                       ("g++", "c++11", "-w", "jump"), ("clang++", "c++11", "-w", "jump|cannot")):
+        if not _knows(compiler, std):
+            continue
+        source = place.path / ("case.cpp" if "++" in compiler else "case.c")
+        source.write_text(f"""#include <gpufl/gpufl.h{"pp" if "++" in compiler else ""}>
+void f(int x);
+void f(int x)
+{{
+    switch (x) {{
+    case 0:
+        GFL_SCOPE("block") {{
+            x++;
+    case 1:
+            gpufl_flush();
+        }}
+    }}
+}}
+""")
+        done = subprocess.run([compiler, f"-std={std}", warns, "-Werror", f"-I{lib.ROOT}/include", "-c", "-o", os.devnull, source],
+                              capture_output=True, text=True, check=False)
+        check(done.returncode != 0 and re.search(said, done.stderr), f"{compiler}: {done.stderr}")
 
 
 def programs_of_the_existing_client_compile_and_run(place):
