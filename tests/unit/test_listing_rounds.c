@@ -151,22 +151,86 @@ static void an_ended_copy_waits_for_the_running_session_of_the_same_user(void **
     rig_delete(rig);
 }
 
-/* Another user may have a directory of that name, too: then neither is sent. */
+/* A session of which nothing tells whose it is. */
+static void open_unbound(struct live_session *live, const char *dir, uid_t user)
+{
+    live_open(live, dir, RIG_ID);
+    live_line(live, "device", "x", 0);
+    assert_int_equal(chown(live->dir, user, user), 0);
+}
+
+/* Another user has a directory of that name, too, in a group of many names or few. If it
+ * is a session, neither is sent. */
 static void a_session_that_may_be_of_anybody_waits_for_all_directories(void **state)
 {
     (void)state;
     need_users();
-    struct rig *rig = rounds_rig();
-    struct live_session live;
-    make_crowd(rig->root);
-    live_open(&live, rig->root, RIG_ID);
-    live_line(&live, "device", "x", 0);
-    assert_int_equal(chown(live.dir, USER, USER), 0);
-    rig_start(rig);
-    until_sent(rig, live.id);
-    assert_true(ended_root(rig)->listed);
-    live_close(&live);
-    rig_delete(rig);
+    for (int i = 0; i < 4; i++) {
+        bool rival = i & 1;
+        struct rig *rig = rounds_rig();
+        struct live_session live;
+        struct live_session other;
+        char group[512];
+        char empty[700];
+        make_crowd(rig->root);
+        open_unbound(&live, rig->root, USER);
+        make_group(rig, "group", OTHER, group);
+        for (unsigned n = 0; i & 2 && n < 500; n++) {
+            char name[32];
+            snprintf(name, sizeof name, "device.%u.log.old", n);
+            dirs_append(group, name, "");
+        }
+        snprintf(empty, sizeof empty, "%s/" RIG_ID, group);
+        if (rival) {
+            open_unbound(&other, group, OTHER);
+        } else {
+            assert_int_equal(mkdir(empty, 0755), 0);
+        }
+        rig_start(rig);
+        while (!ended_root(rig)->listed) {
+            assert_false(is_sent(rig, live.id));
+            rig_run(rig, 1, false);
+        }
+        rig_run(rig, 20000, false);
+        assert_int_equal(is_sent(rig, live.id), !rival);
+        if (rival) {
+            live_close(&other);
+        }
+        live_close(&live);
+        rig_delete(rig);
+    }
+}
+
+/* In the layout of 1.1, or without the nonce of an earlier version. */
+static void a_session_whose_id_is_nowhere_else_waits_for_no_listing(void **state)
+{
+    (void)state;
+    need_users();
+    for (int i = 0; i < 4; i++) {
+        struct rig *rig = rounds_rig();
+        struct live_session live;
+        char group[512];
+        char shifting[700];
+        make_crowd(rig->root);
+        make_group(rig, "group", USER, group);
+        if (i < 2) {
+            open_unbound(&live, i % 2 ? group : rig->root, USER);
+        } else {
+            snprintf(shifting, sizeof shifting, "%s/" RIG_ID, i % 2 ? group : rig->root);
+            assert_int_equal(mkdir(shifting, 0755), 0);
+            dirs_append(shifting, "device.log", "{\"type\":\"job_start\"}\n");
+            assert_int_equal(chown(shifting, USER, USER), 0);
+        }
+        rig_start(rig);
+        until_sent(rig, RIG_ID);
+        assert_false(ended_root(rig)->listed);
+        if (i < 2) {
+            live_close(&live);
+        }
+        rig_run(rig, 20000, false);
+        assert_true(ended_root(rig)->listed);
+        rig_delete(rig);
+    }
 }
 
 /* Nor does it matter in whose group they are. */
@@ -323,6 +387,7 @@ int main(void)
             an_ended_session_of_its_user_waits_for_directories_of_that_user_alone),
         cmocka_unit_test(an_ended_copy_waits_for_the_running_session_of_the_same_user),
         cmocka_unit_test(a_session_that_may_be_of_anybody_waits_for_all_directories),
+        cmocka_unit_test(a_session_whose_id_is_nowhere_else_waits_for_no_listing),
         cmocka_unit_test(a_crowd_in_a_group_delays_no_session_of_another_user),
         cmocka_unit_test(a_new_group_does_not_wait_for_the_large_one_of_another_user),
         cmocka_unit_test(what_comes_during_a_long_listing_waits_for_no_other_listing),

@@ -30,6 +30,7 @@
 
 struct encoder;
 struct frames;
+struct listing;
 struct offer;
 struct root;
 struct session;
@@ -39,6 +40,20 @@ struct alive {
     struct text body; /**< of the request under way */
     bool in_flight;
     uint64_t next_ms; /**< when it is due to look again which sessions are silent */
+};
+
+struct claim_sought;
+
+/** What engine/claim_search.h keeps. */
+struct claim_search {
+    struct claim_sought *sought; /**< so many … */
+    unsigned count;
+    struct shares owners;    /**< … of each owner */
+    struct listing *listing; /**< under way, or NULL */
+    struct listing *below;   /**< of a directory in that */
+    struct root *of;         /**< which it lists */
+    unsigned roots;          /**< so many have had their turn */
+    bool wanted;             /**< a session waits that was not sought yet */
 };
 
 struct engine {
@@ -57,11 +72,12 @@ struct engine {
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
     struct path_table claims; /**< see core/claims.h */
-    struct shares shares;     /**< bytes that are kept of the directories of each owner */
-    struct shares ranges;     /**< those in quarantine, of each owner */
-    bool ranges_left;         /**< some are not any more: see core/room.h */
-    bool ranges_wait;         /**< streams may be held until then */
-    struct shares in_turn;    /**< sessions on their way, see session_begin_turn() */
+    struct claim_search search;
+    struct shares shares;  /**< bytes that are kept of the directories of each owner */
+    struct shares ranges;  /**< those in quarantine, of each owner */
+    bool ranges_left;      /**< some are not any more: see core/room.h */
+    bool ranges_wait;      /**< streams may be held until then */
+    struct shares in_turn; /**< sessions on their way, see session_begin_turn() */
     struct visit_queue visits; /**< sessions to be inspected */
     struct session *later;     /**< to be inspected after the flush interval, in order */
     struct session **later_last;

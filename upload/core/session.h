@@ -103,6 +103,7 @@ struct session {
     bool loss;              /**< its writer dropped rows */
     bool is_copy;           /**< its writer wrote into another directory */
     bool held;              /**< until something changes in the directory */
+    bool alone;             /**< its id was found nowhere else, see claim_search.h */
     bool dirty;             /**< `turn` is in the list of sessions to inspect */
     bool marked_again;      /**< it was to be added to that while `look` was under way */
     bool crowd;   /**< a directory with many names, of which none that was read shows that

@@ -13,6 +13,7 @@
 #include "upload/core/raw_lines.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/claim_search.h"
 #include "upload/engine/next_wait.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
@@ -174,6 +175,7 @@ static void engine_list_roots(struct engine *engine, uint64_t now_ms)
         discovery_step(engine->root[i], now_ms);
         parking_ask_again(engine->root[i]);
     }
+    claim_search_step(engine);
 }
 
 /* Their flush interval is over: they are inspected now. */

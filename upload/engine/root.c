@@ -20,6 +20,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/core/strays.h"
 #include "upload/core/stream_numbers.h"
+#include "upload/engine/claim_search.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress_follow.h"
 #include "upload/engine/replay.h"
@@ -344,6 +345,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
 
 void root_close(struct root *root)
 {
+    claim_search_end(&root->engine->search);
     claims_close(root);
     journal_close(root->journal);
     while (root->sessions) {

@@ -277,7 +277,7 @@ static bool claim_is_first(const struct claimant *own)
 
 bool claim_check(struct session *session, const struct scan *scan, enum liveness writer)
 {
-    const struct engine *engine = session->root->engine;
+    struct engine *engine = session->root->engine;
     struct claim *claim = claim_of(session);
     struct claimant own = {.root = session->root,
                            .path = session->path,
@@ -300,8 +300,10 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
         claim_lose(session, claim, HELD_CONTESTED);
         return false;
     }
-    if (engine->config.service && !own.begun && !claim_is_first(&own)) {
+    if (engine->config.service && !own.begun && !session->alone &&
+        !claim_is_first(&own)) {
         session->held = true;
+        engine->search.wanted = true;
         return false;
     }
     return true;
