@@ -15,11 +15,18 @@
 #define EXIT_NOT_FOUND 127
 #define EXIT_BY_SIGNAL 128
 
+/* What a command inherits. A signal with a handler gets its default by execvp(). */
+struct inherited {
+    sigset_t mask;
+    struct sigaction on_child;
+};
+
 /* \p report is closed by the command, or gets a byte if there is none. */
-static void become(const char *program, char **argv, const sigset_t *mask, int report)
+static void become(const char *program, char **argv, const struct inherited *inherited,
+                   int report)
 {
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    sigaction(SIGCHLD, &inherited->on_child, NULL);
     execvp(argv[0], argv);
     int reason = errno;
     message_line(program, "%s: %s", argv[0], strerror(reason));
@@ -46,7 +53,9 @@ int child_run(const char *program, char **argv, bool *began)
 {
     static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGCHLD};
-    sigset_t signals, before;
+    const struct sigaction waits = {.sa_handler = SIG_DFL};
+    struct inherited inherited;
+    sigset_t signals;
     int report[2] = {-1, -1};
     char byte;
     *began = false;
@@ -54,11 +63,11 @@ int child_run(const char *program, char **argv, bool *began)
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
         sigaddset(&signals, watched[i]);
     }
-    signal(SIGCHLD, SIG_DFL); /* our parent may have had it ignored */
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    sigaction(SIGCHLD, &waits, &inherited.on_child); /* it may have been ignored */
+    sigprocmask(SIG_BLOCK, &signals, &inherited.mask);
     pid_t command = pipe2(report, O_CLOEXEC) < 0 ? -1 : fork();
     if (command == 0) {
-        become(program, argv, &before, report[1]);
+        become(program, argv, &inherited, report[1]);
     }
     if (command < 0) {
         message_line(program, "%s: %s", argv[0], strerror(errno));

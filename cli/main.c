@@ -97,8 +97,23 @@ static int run_verb(int argc, char **argv)
     return (verb->run ? verb->run : run_help)(words.count, words.word);
 }
 
+static void note_nothing(int signal)
+{
+    (void)signal;
+}
+
+/* A write fails instead. What gpufl trace runs gets the signal as it was before. */
+static void outlive_pipes(void)
+{
+    const struct sigaction outlive = {.sa_handler = note_nothing, .sa_flags = SA_RESTART};
+    struct sigaction before;
+    if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(SIGPIPE, &outlive, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN);
+    outlive_pipes();
     return standard_output_end("gpufl", run_verb(argc, argv));
 }

@@ -49,6 +49,7 @@ for group in "$@"; do
         want python3 command -v python3
         want openssl command -v openssl
         want groff-base command -v groff
+        want locales test -e /usr/share/i18n/locales/de_DE
         want zsh command -v zsh
         want fish command -v fish
         want python3-jsonschema python_module jsonschema

@@ -98,6 +98,13 @@ void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
     RECORD_ROW(RECORD_SAMPLE_COLUMNS);
 }
 
+/* With a point, whatever the locale of the job has. */
+static void record_share(struct text *out, const char *key, double share)
+{
+    unsigned millionths = (unsigned)(share * 1e6 + 0.5);
+    text_printf(out, ",\"%s\":%u.%06u", key, millionths / 1000000, millionths % 1000000);
+}
+
 void record_kernel_detail(struct text *out, const struct record_context *context,
                           const struct trace_kernel *k, const struct occupancy *o,
                           const char *user_scope, const char *stack)
@@ -111,12 +118,13 @@ void record_kernel_detail(struct text *out, const struct record_context *context
         ",\"static_shared\":%" PRIu32 ",\"local_bytes\":%" PRIu32 ",\"const_bytes\":0",
         k->correlation, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
         k->block[2], k->static_shared_bytes, k->local_thread_bytes);
-    text_printf(out,
-                ",\"occupancy\":%.6f,\"reg_occupancy\":%.6f,\"smem_occupancy\":%.6f"
-                ",\"warp_occupancy\":%.6f,\"block_occupancy\":%.6f"
-                ",\"limiting_resource\":\"%s\",\"max_active_blocks\":%u",
-                o->all, o->registers, o->shared, o->warps, o->blocks, o->limiting,
-                o->max_active_blocks);
+    record_share(out, "occupancy", o->all);
+    record_share(out, "reg_occupancy", o->registers);
+    record_share(out, "smem_occupancy", o->shared);
+    record_share(out, "warp_occupancy", o->warps);
+    record_share(out, "block_occupancy", o->blocks);
+    text_printf(out, ",\"limiting_resource\":\"%s\",\"max_active_blocks\":%u",
+                o->limiting, o->max_active_blocks);
     text_printf(out,
                 ",\"local_mem_total_bytes\":%" PRIu64 ",\"local_mem_per_thread_bytes\":"
                 "%" PRIu32 ",\"cache_config_requested\":%u,\"cache_config_executed\":%u"

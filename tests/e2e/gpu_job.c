@@ -2,6 +2,7 @@
 /* A job on the GPU behind the fake libcupti. Usage: gpu_job LOG_DIR PART; prints the
  * session id first. Options come from the environment. */
 #include <dlfcn.h>
+#include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -506,6 +507,7 @@ static void disk_hangs(bool from_now_on)
 int main(int argc, char **argv)
 {
     const char *part = argc > 2 ? argv[2] : "";
+    setlocale(LC_ALL, "");
     open_gpu();
     if (strncmp(part, "injected", 8) == 0) {
         return injected(part, argc > 3 ? argv[3] : "");

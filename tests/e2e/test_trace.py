@@ -127,6 +127,14 @@ def a_detail_has_what_the_record_of_its_kernel_has(place):
     equal(seen, want, "values")
 
 
+def a_job_with_a_decimal_comma_has_the_same_records(place):
+    """The locale of a job is that of its user, once it calls setlocale()."""
+    subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", place.path / "de_DE.UTF-8"], check=True, capture_output=True)
+    (session,), said, _ = _run(place, "various", LOCPATH=str(place.path), LC_ALL="de_DE.UTF-8")
+    details = [r for r in collector.records(session, "device") if r["type"] == "kernel_detail"]
+    check(details and all(0 <= r["occupancy"] <= 1 for r in details), f"{details[:1]} {said}")
+
+
 def each_launch_has_its_detail_where_that_is_asked_for(place):
     """As tools of the existing client join them: by corr_id alone."""
     (session,), _, _ = _run(place, "counted", GPUFL_KERNEL_DETAILS="per_launch")
@@ -951,6 +959,16 @@ def the_directory_of_trace_is_where_trace_was_started(place):
                      lib.BUILD / "tests/e2e/gpu_job", env=ENVIRONMENT, cwd=place.path)
     equal((done.returncode, done.stderr), (7, "gpufl trace: 1 session in out\n"), "the program's exit code")
     equal(len([d for d in (place.path / "out").iterdir() if not d.name.startswith(".")]), 1, "sessions")
+
+
+def a_traced_command_has_the_signals_of_its_caller(place):
+    """Services run with SIGPIPE ignored."""
+    show = ["grep", "SigIgn", "/proc/self/status"]
+    for ignored in ("", "PIPE", "CHLD", "PIPE CHLD"):
+        shell = ["bash", "-c", f'trap "" {ignored}; "$@"' if ignored else '"$@"', "-"]
+        alone, traced = (subprocess.run([*shell, *through, *show], cwd=place.path, capture_output=True, text=True, check=False)
+                         for through in ([], [lib.BUILD / "gpufl", "trace", "-o", place.logs, "--"]))
+        equal((traced.returncode, traced.stdout), (0, alone.stdout), f"{ignored}: {traced.stderr}")
 
 
 def monitor_is_an_engine_of_trace_too(place):
