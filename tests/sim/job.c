@@ -364,7 +364,7 @@ void job_kill(struct job *job)
         end_halves(job, true);
         job->harm |= (was_rotating(job) ? JOB_ROTATED : 0) |
                      (job->begun && was_packing(job) ? JOB_TORN_PACK : 0) |
-                     (job->newest_deleted ? JOB_LOST_FILES : 0);
+                     (job->newest_deleted ? JOB_LOST_FILES | JOB_UNTOLD : 0);
     }
     kernel_kill(job->pid);
     job->over = true;
@@ -375,7 +375,7 @@ void job_newest_deleted(struct job *job)
     job->newest_deleted = true;
     /* Another host has another boot: to its uploader, the writer tells nothing. */
     bool untold = kernel.far || (job->over && !job->shut_down);
-    job->harm |= untold ? JOB_LOST_FILES : 0;
+    job->harm |= untold ? JOB_LOST_FILES | JOB_UNTOLD : 0;
 }
 
 void job_was_cut(struct job *job, const struct inode *file)

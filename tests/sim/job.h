@@ -29,7 +29,8 @@ enum job_harm {
     JOB_EXPIRED = 128,      /**< the origin's retention has deleted it */
     JOB_TORN_PACK = 1024, /**< it was killed while it compressed a file: both are there */
     JOB_CUT = 2048,       /**< of that: cut, or active ones, which nobody need notice */
-    JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
+    JOB_UNTOLD = 4096, /**< of that: a sealed one, and nobody tells that there was one */
+    JOB_ROTATED = 32,  /**< it was killed while a file was sealed: none is active */
 };
 
 struct job_stream {
