@@ -192,14 +192,19 @@ static void it_is_finished(struct rig *rig)
 static void a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for(void **state)
 {
     (void)state;
-    struct rig *rig = half_a_rotation();
-    rig_run(rig, MINUTES_MS / 2, false);
-    it_is_finished(rig);
-    char *all = rig_stored(rig, RIG_ID, "device");
-    assert_non_null(strstr(all, "\"n\":29}"));
-    free(all);
-    assert_int_equal(rig_summary(rig).sessions_done, 1);
-    rig_delete(rig);
+    for (int once = 0; once < 2; once++) {
+        struct rig *rig = half_a_rotation();
+        rig_stop(rig);
+        rig->config.once = once;
+        rig_start(rig);
+        rig_run(rig, MINUTES_MS / 2, false);
+        it_is_finished(rig);
+        char *all = rig_stored(rig, RIG_ID, "device");
+        assert_non_null(strstr(all, "\"n\":29}"));
+        free(all);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
 }
 
 static void one_that_writes_elsewhere_or_is_still_for_minutes_is_not(void **state)
@@ -219,12 +224,48 @@ static void one_that_writes_elsewhere_or_is_still_for_minutes_is_not(void **stat
     }
 }
 
+/* Its files were written long ago. */
+static void a_run_on_demand_does_not_wait_for_one_that_was_still(void **state)
+{
+    (void)state;
+    struct rig *rig = half_a_rotation();
+    rig_stop(rig);
+    in_root(rig, "touch -d '10 minutes ago' " RIG_ID "/*.log");
+    rig->config.once = true;
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    char *all = rig_stored(rig, RIG_ID, "device");
+    assert_non_null(strstr(all, "\"n\":19}"));
+    free(all);
+    rig_delete(rig);
+}
+
+/* Their writer has ended, as its last line says. */
+static void no_run_waits_for_one_that_has_ended(void **state)
+{
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        struct rig *rig = half_a_rotation();
+        rig_stop(rig);
+        in_root(rig, "echo '{\"type\":\"shutdown\"}' >>" RIG_ID "/device.log");
+        rig->config.once = once;
+        rig_start(rig);
+        rig_run(rig, 5000, false);
+        char *all = rig_stored(rig, RIG_ID, "device");
+        assert_non_null(strstr(all, "\"n\":19}"));
+        free(all);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read),
         cmocka_unit_test(a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for),
         cmocka_unit_test(one_that_writes_elsewhere_or_is_still_for_minutes_is_not),
+        cmocka_unit_test(a_run_on_demand_does_not_wait_for_one_that_was_still),
+        cmocka_unit_test(no_run_waits_for_one_that_has_ended),
         cmocka_unit_test(a_place_in_an_unknown_file_is_not_looked_for_all_the_time),
         cmocka_unit_test(a_place_of_which_only_the_number_is_known_is_found_by_that),
         cmocka_unit_test(without_its_first_file_all_that_is_there_is_sent),

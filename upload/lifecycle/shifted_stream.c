@@ -2,6 +2,11 @@
 /* Identifies the current file of a stream in the shifting layout by its head. */
 #include "upload/lifecycle/shifted_stream.h"
 
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
 #include "base/log.h"
 #include "schema/channels.h"
 #include "upload/core/offer.h"
@@ -9,6 +14,7 @@
 #include "upload/core/position.h"
 #include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/source/ndjson.h"
 
 /* A rotation is over by then if its writer goes on, as it shows by writing. It is looked
  * at so often that no two rotations are taken for one. */
@@ -88,8 +94,43 @@ static void shifted_stream_begin(struct stream *st, const struct shifting_place 
     st->known = place.known;
 }
 
+/* \return true if \p end, the last bytes of a file, is a whole line of a shutdown. */
+static bool shifted_stream_ends_in_shutdown(const char *end, size_t len)
+{
+    if (len < 2 || end[len - 1] != '\n') {
+        return false;
+    }
+    const char *newline = memrchr(end, '\n', len - 1);
+    const char *line = newline ? newline + 1 : end;
+    return ndjson_is_shutdown(line, (size_t)(end + len - 1 - line));
+}
+
+/* Its writer has written its last line, or compressed its active file, as it does at its
+ * end: it renames no more. */
+static bool shifted_stream_has_ended(const struct stream *st)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    const struct tail_where where = stream_where(st);
+    char end[SHIFTING_HEAD_BYTES];
+    const off_t most = sizeof end;
+    struct stat is;
+    bool gz;
+    ssize_t n = 0;
+    int fd = tail_where_open_either(sys, &where, 0, &gz);
+    if (fd < 0) {
+        return false;
+    }
+    if (!gz && fstat(fd, &is) == 0) {
+        n = file_pread_full(sys, fd, end, sizeof end,
+                            is.st_size > most ? is.st_size - most : 0);
+    }
+    close(fd);
+    return gz || (n > 0 && shifted_stream_ends_in_shutdown(end, (size_t)n));
+}
+
 /* Files that were sent and cleaned up are older than the current one: between it and the
- * next, each number has a file, except for a moment during a rotation.
+ * next, each number has a file, except for a moment during a rotation. A run on demand
+ * does not wait for one that had been still before.
  * \return false until that moment is over. */
 static bool shifted_stream_hole_stays(struct stream *st)
 {
@@ -97,7 +138,10 @@ static bool shifted_stream_hole_stays(struct stream *st)
     const struct engine_config *config = &session->root->engine->config;
     uint64_t now_ms = config->sys->now_ms();
     st->seal_read_ms = st->seal_read_ms ? st->seal_read_ms : now_ms;
-    bool goes_on = config->once || session_writer_is_gone(session) ||
+    bool still = config->once && st->seal_read_ms > session->last_growth_ms &&
+                 session_silent(session, st->seal_read_ms);
+    bool goes_on = still || session_writer_is_gone(session) ||
+                   shifted_stream_has_ended(st) ||
                    session->last_growth_ms >= st->seal_read_ms + HOLE_STAYS_MS;
     if (now_ms - st->seal_read_ms >= (goes_on ? HOLE_STAYS_MS : HOLE_STILL_MS)) {
         return true;
