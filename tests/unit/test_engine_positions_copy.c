@@ -423,6 +423,48 @@ static void what_a_sealed_file_lacks_is_asked_for_once_a_claim(void **state)
     rig_delete(rig);
 }
 
+/* The first and third file were deleted before they were sent. Then the host loses power,
+ * and its disk takes back names, as \p changes. */
+static struct rig *with_names_taken_back(struct live_session *s, const char *changes)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(s, rig->root, RIG_ID);
+    live_line(s, "device", "job_start", 0);
+    live_rotate(s, "device", 1);
+    lines(s, 10, 20);
+    live_rotate(s, "device", 2);
+    lines(s, 30, 40);
+    live_tell(s, NULL, "device", 4, 10);
+    in_session(s, "mv device.1.log first");
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, 10);
+    assert_true(is_held(rig, HELD_MISSING));
+    rig_stop(rig);
+    in_session(s, changes);
+    live_tell(s, "11111111-1111-4111-8111-111111111111", "device", 4, 10);
+    live_close(s);
+    return rig;
+}
+
+static void behind_a_gap_an_earlier_file_is_not_the_next_one(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {"mv device.2.log device.log",
+                                          "rm device.2.log && mv first device.log"};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct live_session s;
+        struct rig *rig = with_names_taken_back(&s, changes[i]);
+        struct resolve_result result;
+        run_again(rig);
+        assert_true(is_held(rig, HELD_EARLIER));
+        resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+        assert_int_equal(result.given_up, 0);
+        assert_non_null(strstr(result.why, "may be an earlier copy"));
+        assert_int_equal(device(rig)->end.at.lines, 10);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +479,7 @@ int main(void)
         cmocka_unit_test(what_an_earlier_copy_has_not_got_is_asked_for_seldom),
         cmocka_unit_test(the_newest_file_is_what_the_disk_has_as_such),
         cmocka_unit_test(what_a_sealed_file_lacks_is_asked_for_once_a_claim),
+        cmocka_unit_test(behind_a_gap_an_earlier_file_is_not_the_next_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

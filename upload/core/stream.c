@@ -32,6 +32,13 @@ static struct second_known *stream_second(const struct stream *st)
                : NULL;
 }
 
+/* Where files before it are gone, no name tells which one is active. Once something was
+ * sent, the one before it is there, unless a person gave up what is missing. */
+static bool stream_takes_any_number(const struct stream *st)
+{
+    return st->lost || (st->gap && !st->lines && !st->refused_lines);
+}
+
 struct tail_where stream_where(const struct stream *st)
 {
     const struct root *root = st->session->root;
@@ -48,7 +55,7 @@ struct tail_where stream_where(const struct stream *st)
         .mark_at = st->offset,
         .known = (struct file_known *)(uintptr_t)&st->known, /* a cache */
         .second = stream_second(st),
-        .any_number = st->gap || st->lost,
+        .any_number = stream_takes_any_number(st),
         .head = st->head,
         .index = st->index,
         .before = st->session->layout == SESSION_SHIFTING ? &st->sealed : NULL,
@@ -138,8 +145,9 @@ uint32_t stream_newest_sealed(const struct stream *st)
 
 bool stream_may_be_earlier_copy(const struct stream *st)
 {
-    bool fewer = st->there_highest < st->sealed.file ||
-                 (st->file > st->there_highest + 1 && st->offset);
+    bool sent = st->offset || (st->lines && !st->lost);
+    bool fewer =
+        st->there_highest < st->sealed.file || (st->file > st->there_highest + 1 && sent);
     return st->session->layout == SESSION_LIVE && !st->told && st->id && fewer;
 }
 

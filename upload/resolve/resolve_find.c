@@ -80,17 +80,17 @@ static bool resolve_lacks_active(const struct resolving *r)
 }
 
 /* What would be sent as the next file may have been sent before. */
-static bool resolve_may_double(const struct resolving *r)
+static bool resolve_may_double(struct resolving *r)
 {
     const struct stream *st = r->stream;
-    bool may = sealed_file_copy(st) == SEALED_COPY_MAYBE;
-    if (may) {
+    r->may_double = sealed_file_copy(st) == SEALED_COPY_MAYBE;
+    if (r->may_double) {
         snprintf(r->out->why, sizeof r->out->why,
                  "%s: its files may be an earlier copy (gpufl upload --force "
                  "--session-id %.128s sends all of it again)",
                  stream_channel(st), st->session->id);
     }
-    return may;
+    return r->may_double;
 }
 
 /* The file is not there, or cannot be read on. */
@@ -364,7 +364,7 @@ void resolve_find(struct resolving *r)
     } else {
         resolve_live(r);
     }
-    if (r->reason == HELD_NOT && st->gap) {
+    if (r->reason == HELD_NOT && st->gap && !r->may_double) {
         r->reason = HELD_GAP;
     }
     if (r->reason == HELD_NOT && r->at_end && session_writer_is_gone(st->session) &&
