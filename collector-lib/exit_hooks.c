@@ -10,6 +10,10 @@
 
 #include "collector-lib/call_lock.h"
 
+/* Of the C++ ABI: atexit() with a key, by which it is called and taken out. */
+int __cxa_atexit(void (*function)(void *arg), void *arg, void *key);
+void __cxa_finalize(void *key);
+
 static struct {
     void (*stop)(bool before_runtime, bool interrupted);
     _Atomic bool hooks, heard; /* a call was told; and that has its handler */
@@ -44,10 +48,18 @@ bool exit_hooks_prepare(void (*stop)(bool before_runtime, bool interrupted))
     return atexit(end_at_exit) == 0;
 }
 
+static void end_renewed_at_exit(void *arg)
+{
+    (void)arg;
+    end_at_exit();
+}
+
+/* A job may have any number of sessions. */
 void exit_hooks_renew(void)
 {
     if (!exit_hooks_heard()) {
-        atexit(end_at_exit);
+        __cxa_finalize(&exits);
+        __cxa_atexit(end_renewed_at_exit, NULL, &exits);
     }
 }
 
