@@ -25,14 +25,17 @@
 #include "collector-lib/writer/writer.h"
 
 #define FIRST_CONSTRUCTOR 101 /* those below are reserved */
+#define LEFT_BEHIND_MAX   32  /* of ten forks, one in the child of the other */
 
 /* The collector of this process: call_lock guards all up to `last`. */
 static struct {
     struct session_dir dir; /* also of a session that is being opened or closed */
     struct session_opening *opening; /* under way; or given up, and it hangs */
     struct writer *writer;
-    struct writer *ending;      /* was told to end, is not freed yet, and may hang */
-    struct writer *left_behind; /* after a fork or at exit, for leak checkers */
+    struct writer *ending; /* was told to end, is not freed yet, and may hang */
+    const void
+        *left_behind[LEFT_BEHIND_MAX]; /* after forks or at exit: see leave_behind */
+    unsigned left_behind_count;
     uint16_t last_generation;
     bool forks_hooked, hooked;
     bool traces;   /* the session records by the GPU vendor's library, too */
@@ -46,6 +49,14 @@ static struct {
     struct recorder recorder;
 } process = {.recorder = RECORDER_INIT};
 
+/* For leak checkers. */
+static void leave_behind(const void *memory)
+{
+    if (memory) {
+        process.left_behind[process.left_behind_count++ % LEFT_BEHIND_MAX] = memory;
+    }
+}
+
 /* A forked child has the parent's memory but not its writer thread, so it records
  * nothing until it calls gpufl_init. Locks may have been held by other threads at the
  * fork, so they are initialised again. */
@@ -54,17 +65,15 @@ static void reset_in_child(void)
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_relaxed);
     /* Only close(2) is safe here. The writer may be half freed: its memory stays. */
     session_dir_close(&process.dir);
-    session_open_after_fork(&process.opening);
-    if (process.writer || process.ending) {
-        process.left_behind = process.writer ? process.writer : process.ending;
-        process.writer = process.ending = NULL;
-    }
+    leave_behind(session_open_after_fork(&process.opening));
+    leave_behind(process.writer ? process.writer : process.ending);
+    process.writer = process.ending = NULL;
     call_lock_after_fork();
     fork_guard_in_child();
     atomic_store_explicit(&process.stop_asked, false, memory_order_relaxed);
     library_log_after_fork();
     stacks_after_fork();
-    recorder_after_fork(&process.recorder);
+    leave_behind(recorder_after_fork(&process.recorder));
     job_threads_after_fork();
 }
 
@@ -116,7 +125,7 @@ static void stop_soon_locked(bool interrupted)
     }
     if (interrupted) {
         writer_end(process.writer);
-        process.left_behind = process.writer;
+        leave_behind(process.writer);
         process.writer = NULL;
     }
     stop_locked();

@@ -43,8 +43,9 @@ bool recorder_prepare(struct recorder *r)
     return r->prepared;
 }
 
-void recorder_after_fork(struct recorder *r)
+const void *recorder_after_fork(struct recorder *r)
 {
+    const struct ring *rings = r->rings.first;
     const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     r->rings.lock = r->names.lock = fresh;
     r->rings.first = NULL;
@@ -53,6 +54,7 @@ void recorder_after_fork(struct recorder *r)
     if (r->prepared) {
         pthread_setspecific(r->thread_end, NULL);
     }
+    return rings;
 }
 
 /* Gives the thread a ring when it first records something. A scope changes no errno. */

@@ -40,8 +40,9 @@ static inline uint16_t recorder_generation_after(uint16_t last)
     return (uint16_t)(last % UINT16_MAX + 1);
 }
 
-/** In the child of a fork, which records nothing until it begins a session. */
-void recorder_after_fork(struct recorder *recorder);
+/** In the child of a fork, which records nothing until it begins a session. \return
+ * memory that nothing refers to any more. */
+const void *recorder_after_fork(struct recorder *recorder);
 
 /* Each does nothing while no session runs. */
 struct gpufl_scope recorder_begin_scope(struct recorder *recorder, const char *name,

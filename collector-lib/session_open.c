@@ -233,10 +233,12 @@ gpufl_status session_open(struct session_dir *dir, const struct gpufl_init_optio
     return status;
 }
 
-void session_open_after_fork(struct session_opening **opening)
+const void *session_open_after_fork(struct session_opening **opening)
 {
-    if (*opening) {
-        session_dir_close(&(*opening)->dir); /* close(2) alone is safe here */
+    struct session_opening *o = *opening;
+    if (o) {
+        session_dir_close(&o->dir); /* close(2) alone is safe here */
         *opening = NULL;
     }
+    return o;
 }

@@ -20,7 +20,8 @@ gpufl_status session_open(struct session_dir *dir, const struct gpufl_init_optio
                           struct settings *settings, struct session_opening **opening,
                           char why[256]);
 
-/** In a forked child: closes what has been opened so far. */
-void session_open_after_fork(struct session_opening **opening);
+/** In a forked child: closes what has been opened so far. \return memory that nothing
+ * refers to any more. */
+const void *session_open_after_fork(struct session_opening **opening);
 
 #endif

@@ -19,7 +19,8 @@ struct gpu_thread {
     enum gpufl_backend_kind kind;
     struct gpu_wish wish;
     pthread_t thread;
-    struct gpu_sample reading[GPU_MAX]; /* the thread's own */
+    struct gpu gpu; /* this and the next one are the thread's own */
+    struct gpu_sample reading[GPU_MAX];
 
     pthread_mutex_t lock;    /* guards what follows; never held in a call of the driver */
     pthread_cond_t wake;     /* for the thread */
@@ -48,8 +49,9 @@ static void thread_free(struct gpu_thread *t)
     free(t);
 }
 
-static void tell_devices(struct gpu_thread *t, struct gpu *gpu)
+static void tell_devices(struct gpu_thread *t)
 {
+    const struct gpu *gpu = &t->gpu;
     for (unsigned i = 0; i < gpu->count; i++) {
         gpu->source->info(gpu->handle, i, &t->devices.info[i]);
     }
@@ -75,8 +77,9 @@ static bool next_sample(struct gpu_thread *t)
     return go_on;
 }
 
-static void answer(struct gpu_thread *t, struct gpu *gpu)
+static void answer(struct gpu_thread *t)
 {
+    const struct gpu *gpu = &t->gpu;
     for (unsigned i = 0; i < gpu->count; i++) {
         gpu->source->sample(gpu->handle, i, &t->reading[i]);
     }
@@ -92,12 +95,12 @@ static void answer(struct gpu_thread *t, struct gpu *gpu)
 static void *serve_samples(void *arg)
 {
     struct gpu_thread *t = arg;
-    struct gpu gpu = gpu_open(t->kind, &t->wish);
-    tell_devices(t, &gpu);
-    while (gpu.count && next_sample(t)) {
-        answer(t, &gpu);
+    t->gpu = gpu_open(t->kind, &t->wish);
+    tell_devices(t);
+    while (t->gpu.count && next_sample(t)) {
+        answer(t);
     }
-    gpu_close(&gpu);
+    gpu_close(&t->gpu);
     pthread_mutex_lock(&t->lock);
     t->ended = true;
     bool alone = t->given_up;

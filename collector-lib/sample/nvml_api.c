@@ -74,8 +74,10 @@ void *nvml_load(struct nvml *api)
     fork_guard_leave();
     if (library && !load_symbols(library, api)) {
         nvml_unload(library);
-        return NULL;
+        library = NULL;
     }
+    dlerror();
+    dlerror(); /* frees what the thread has of what is missing: it is lost in a fork */
     return library;
 }
 

@@ -23,6 +23,9 @@ static demangler find_demangler(void)
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
         fork_guard_leave();
         at = library ? dlsym(library, "__cxa_demangle") : NULL;
+        dlerror();
+        dlerror(); /* frees what the thread has of what is missing: it is lost in a fork
+                    */
     }
     if (at) {
         memcpy(&known, &at, sizeof known);

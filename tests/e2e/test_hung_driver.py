@@ -79,5 +79,16 @@ def neither_a_forked_childs_exit_nor_underscore_exit_ends_it(place):
     equal((written.count(b'"job_start"'), written.count(b'"shutdown"')), (1, 0), "it has begun, and no end")
 
 
+def a_forked_child_that_ends_by_exit_has_lost_no_memory(place):
+    """Whatever the threads use that it does not have. What one holds that is just opening a device is lost."""
+    if not lib.VALGRIND and "address" not in lib.BUILD.name:
+        lib.skip("needs a build with LeakSanitizer, or valgrind")
+    for env in ({}, {"GPUFL_SIMULATED_GPUS": "2"}, {"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake")}):
+        done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", "init", "thread:a:1", "scope:b:1",
+                         "flush", "fork", "shutdown", env=env)
+        said = done.stderr.replace("False leaks are possible", "")
+        equal((done.returncode, "leak" in said or "lost" in said), (0, False), f"{env}: {said}")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
