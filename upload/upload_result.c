@@ -223,6 +223,21 @@ gpufl_status upload_result_left(struct gpufl_upload_result *r, const char *other
                              others);
 }
 
+static gpufl_status say_whole(struct gpufl_upload_result *r,
+                              const struct engine_summary *s)
+{
+    bool nothing = s->lines_acked == 0 && s->windows_acked == 0;
+    if (!s->sessions_marked) {
+        return upload_result_say(r, GPUFL_OK, nothing ? "nothing to send" : "all sent");
+    }
+    return upload_result_say(
+        r, GPUFL_OK,
+        "%s, but for %u %s in which another program has left .uploaded (--force sends "
+        "what is there)",
+        nothing ? "nothing to send" : "all sent", s->sessions_marked,
+        plural(s->sessions_marked, "session", "sessions"));
+}
+
 static gpufl_status judge_sent(struct gpufl_upload_result *r,
                                const struct engine_summary *s, bool drained,
                                const struct upload_result_words *words)
@@ -277,10 +292,7 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
     if (s->left[0]) {
         return say_left_to_another(r, s, words);
     }
-    if (s->lines_acked == 0 && s->windows_acked == 0) {
-        return upload_result_say(r, GPUFL_OK, "nothing to send");
-    }
-    return upload_result_say(r, GPUFL_OK, "all sent");
+    return say_whole(r, s);
 }
 
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,

@@ -134,7 +134,7 @@ static void json_session(struct text *out, const struct status_session *session)
         ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
         ",\"recording_loss\":%s,\"problem\":",
         session->writer,
-        json_told(told, session->done && session->done->outcome != SESSION_LACKS),
+        json_told(told, session->done && session->done->outcome < SESSION_LACKS),
         json_told(told, session->done && session->done->outcome == SESSION_VERIFIED),
         json_told(told, session->done && session->done->outcome == SESSION_LACKS),
         json_bool(session->loss));

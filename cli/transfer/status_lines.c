@@ -94,11 +94,12 @@ static const char *lines_done(const struct status_session *session)
         [SESSION_TOLD] = ", complete at the backend",
         [SESSION_VERIFIED] = ", complete, verified",
         [SESSION_LACKS] = ", not complete: lines of it are missing at the backend",
+        [SESSION_MARKED] = ", not sent from here: another program has left .uploaded",
     };
     return !done ? ""
            : session->end_untold
                ? ", has ended, the service does not tell how"
-               : words[done->outcome <= SESSION_LACKS ? done->outcome : 0];
+               : words[done->outcome <= SESSION_MARKED ? done->outcome : 0];
 }
 
 static void lines_session(struct text *out, const struct status_session *session)

@@ -247,7 +247,12 @@ def settle_markers_are_read_and_left(place):
         _drain(place, s.url, logs=place.logs)
         equal({r.session for r in s.batches()}, {left.name}, "what it had given up is sent")
         check((left / ".uploaded").exists(), "and marked")
-        equal((left / ".uploaded").stat().st_size, 0, "an empty file")
+        check((left / ".uploaded").read_text().startswith("gpufl-uploaded 1 "), "with the backend's name")
+        done = lib.upload(place, s.url)
+        equal((done.returncode, done.result["sessions"], done.result["sessions_complete"]), (0, 2, 1), "not complete")
+        check(".uploaded" in done.result["message"], done.result)
+        shown = place.run("gpufl", "status", place.logs).stdout
+        check("another program has left .uploaded" in shown, shown)
         before = len(s.batches())
         shutil.rmtree(place.logs / ".gpufl-agent")
         _drain(place, s.url, logs=place.logs)

@@ -242,6 +242,20 @@ def what_another_agent_had_marked_is_not_believed_of_another_backend(place):
         equal({r.session for r in b.batches() if r.raw()}, {marked.name, seen.name}, "both")
 
 
+def our_own_mark_hides_nothing_from_another_backend(place):
+    """Another state directory, or a copy: of the first upload, only the marks are there."""
+    first, second = lib.copy_samples(place)
+    with sink.Sink() as a, sink.Sink() as b:
+        equal(lib.upload(place, a.url, "--state-dir", place.path / "A").returncode, 0, "sent to the first one")
+        check((first / ".uploaded").exists() and (second / ".uploaded").exists(), "marked")
+        again = lib.upload(place, a.url, "--state-dir", place.path / "B")
+        equal((again.returncode, again.result["sessions_complete"]), (0, 2), again.result)
+        equal(len(a.batches()), len(set(r.headers["X-GpuFlight-Window-Id"] for r in a.batches() if r.raw())), "once")
+        done = lib.upload(place, b.url, "--state-dir", place.path / "C")
+        equal((done.returncode, done.result["message"]), (0, "all sent"), done.result)
+        equal(sorted(r.raw() for r in b.batches() if r.raw()), sorted(r.raw() for r in a.batches() if r.raw()), "all of it")
+
+
 def what_was_refused_is_retried_where_it_was_refused(place):
     session = lib.job(place, 0.2)
 

@@ -12,6 +12,7 @@
 #include "schema/layout.h"
 #include "tests/support/rig_session.h"
 #include "upload/http/encode.h"
+#include "upload/http/origin_identity.h"
 
 #define WINDOW_ID "49c3f74c-8631-4bcc-a364-97234259320"
 
@@ -335,9 +336,47 @@ static void what_another_has_delivered_is_known_after_a_restart(void **state)
     rig_delete(w.rig);
 }
 
+/* Another state directory, or none: nothing but the mark tells of the first run. Its
+ * windows are still there. */
+static void our_own_mark_counts_for_its_backend_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url, *database;
+        unsigned sent;
+    } row[] = {
+        {"http://a/api/v1", "{\"epoch\":\"one.1\"}", 0},
+        {"http://a/api/v1", "{\"epoch\":\"one.2\"}", 0},
+        {"http://a/api/v1", "{\"epoch\":\"two.1\"}", 2},
+        {"http://a/api/v1", "", 0},
+        {"http://b/api/v1", "{\"epoch\":\"one.1\"}", 2},
+        {"http://b/api/v1", "", 2},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct windows w;
+        struct origin_identity backend;
+        windows_open(&w);
+        w.rig->config.delete_acked = DELETE_NEVER;
+        w.rig->config.backend = &backend;
+        for (int run = 0; run < 2; run++) {
+            const char *of = run ? row[i].database : row[0].database;
+            origin_identity_make(run ? row[i].url : row[0].url, "key", &backend);
+            w.rig->version_body = of;
+            rig_start(w.rig);
+            rig_run(w.rig, 600000, true);
+            assert_int_equal(rig_summary(w.rig).sessions_done, 1);
+            assert_int_equal(rig_count(w.rig, TRANSPORT_BATCH), 2 + run * row[i].sent);
+            rig_stop(w.rig);
+            rig_lose_journal(w.rig);
+        }
+        rig_delete(w.rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_own_mark_counts_for_its_backend_only),
         cmocka_unit_test(what_another_has_uploaded_does_not_grow_every_minute),
         cmocka_unit_test(what_another_has_delivered_is_known_after_a_restart),
         cmocka_unit_test(a_delivered_window_leaves_its_id_and_is_deleted),

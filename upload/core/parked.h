@@ -83,6 +83,7 @@ struct parked {
     unsigned away;          /**< sessions that would wait, if their directory was there */
     unsigned complete;      /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
+    unsigned marked;           /**< of these, only marked by another program */
     unsigned replaced;         /**< complete ones with a directory of another user that is
                                   not conceded */
     bool changed;              /**< a complete session was added or removed */

@@ -84,10 +84,8 @@ static bool report_drained(const struct engine *engine)
             continue; /* nothing can be done for it */
         }
         if (discovery_waits(root) || root->parked.waiting.count ||
-            origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
-            return false;
-        }
-        if (journal_durable(root->journal) < journal_last(root->journal)) {
+            origin_change_is_unknown(root) || parking_is_to_be_asked(root) ||
+            journal_durable(root->journal) < journal_last(root->journal)) {
             return false;
         }
         for (const struct session *s = root->sessions; s; s = s->next) {
@@ -368,7 +366,8 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->ranges_quarantined += root->quarantine.count;
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
-        out->sessions_done += root->parked.complete;
+        out->sessions_done += root->parked.complete - root->parked.marked;
+        out->sessions_marked += root->parked.marked;
         out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting.count; /* one each, at least */
         report_count_held(&root->parked, out);

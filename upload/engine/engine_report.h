@@ -14,6 +14,7 @@ struct engine;
 struct engine_summary {
     unsigned sessions;
     unsigned sessions_done;      /**< complete at the backend */
+    unsigned sessions_marked;    /**< left alone, as another program has marked them */
     unsigned sessions_live;      /**< their writer is there or may be */
     unsigned sessions_blocked;   /**< never complete: quarantine, refusal, held */
     unsigned sessions_kept_back; /**< of those: held, or with files that are not read */

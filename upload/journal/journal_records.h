@@ -191,6 +191,7 @@ enum session_outcome {
     SESSION_TOLD,     /**< that it is complete; nothing was compared */
     SESSION_VERIFIED, /**< likewise, and the ends of all its streams were equal */
     SESSION_LACKS,    /**< likewise, and that lines of it were lost or skipped */
+    SESSION_MARKED,   /**< nothing: another program has marked it, and it is left alone */
 };
 
 /** For JOURNAL_DONE and JOURNAL_FORGET. */

@@ -2,11 +2,8 @@
 /* Sends session-complete, and marks a session as done. */
 #include "upload/lifecycle/completion.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/backoff.h"
@@ -21,6 +18,7 @@
 #include "upload/lifecycle/end_claim.h"
 #include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/rewritten.h"
+#include "upload/published/uploaded_mark.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
@@ -132,18 +130,17 @@ void completion_first(struct engine *engine, uint64_t now_ms)
     completion_step(engine, now_ms);
 }
 
-/* Tells the existing agent to leave the session alone, should it be used again.
- * Impossible in a directory that we may only read. */
+struct progress_origin completion_origin(const struct engine *engine)
+{
+    const struct origin_identity *backend = engine->config.backend;
+    return (struct progress_origin){backend ? backend->url : "", engine->origin.database};
+}
+
 static void completion_leave_mark(const struct session *session)
 {
-    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     const struct root *root = session->root;
-    snprintf(path, sizeof path, "%s/" LAYOUT_UPLOADED, session->path);
-    int fd = root->engine->config.sys->open_beneath(root->fd, path,
-                                                    O_WRONLY | O_CREAT | O_EXCL, 0644);
-    if (fd >= 0) {
-        close(fd);
-    }
+    const struct progress_origin here = completion_origin(root->engine);
+    uploaded_mark_leave(root->engine->config.sys, root->fd, session->path, &here);
 }
 
 /* What another uploader has delivered of a channel of windows has no record yet: without

@@ -5,6 +5,7 @@
 
 #include "upload/core/session.h"
 #include "upload/http/transport.h"
+#include "upload/published/progress_file.h"
 
 /** \return true if it is to be completed and what was settled is not on disk yet. */
 bool completion_waits_for_disk(const struct session *session);
@@ -32,5 +33,8 @@ void completion_on_reply(struct session *session, const struct transport_reply *
 /** Marks it as complete at the backend. \return false if the journal cannot be written
  * now. */
 bool completion_done(struct session *session);
+
+/** \return the backend of the settings, as marks in directories name it. */
+struct progress_origin completion_origin(const struct engine *engine);
 
 #endif

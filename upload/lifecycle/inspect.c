@@ -135,18 +135,6 @@ static void inspect_channels(struct session *session, const struct scan *scan,
             : 0;
 }
 
-/* The existing agent marks sessions that it has reported as complete. It reads all there
- * is only in the windows layout; for a session that we have begun, our own journal knows
- * better. */
-static bool inspect_is_anothers(const struct session *session,
-                                const struct inspection *seen)
-{
-    return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
-           session->streams == 0 && !seen->scan.unread.names &&
-           !session->root->engine->config.force && !session->root->origin.now.moved &&
-           session->root->backend != BACKEND_MOVED_TO;
-}
-
 static void inspect_note_owner(struct session *session, const struct inspection *seen)
 {
     const struct owners *owners = &session->root->engine->owners;
@@ -180,7 +168,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         session->state == SESSION_DONE) {
         return;
     }
-    if (inspect_is_anothers(session, seen) && completion_done(session)) {
+    if (inspect_layout_is_marked(session, &seen->scan, now_ms)) {
         return;
     }
     if (inspect_layout_waits(session, &seen->scan)) {

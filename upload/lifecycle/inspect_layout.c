@@ -8,8 +8,10 @@
 #include "base/plural.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/session_salvage.h"
+#include "upload/published/uploaded_mark.h"
 #include "upload/source/named_session.h"
 
 #define COMPRESSES_FOR_S 10
@@ -199,4 +201,53 @@ void inspect_layout_apply(struct session *session, const struct scan *scan)
         session_say_hold(session, "*", left);
     }
     session->salvage_reason = left ? left : session->salvage_reason;
+}
+
+/* The existing agent marks sessions that it has reported as complete. It reads all there
+ * is only in the windows layout; for a session that we have begun, our own journal knows
+ * better. */
+static bool inspect_mark_counts(const struct session *session, const struct scan *scan)
+{
+    const struct root *root = session->root;
+    return scan->has_uploaded && scan->layout == SESSION_WINDOWS &&
+           session->streams == 0 && !scan->unread.names && !root->engine->config.force &&
+           !root->origin.now.moved && root->backend != BACKEND_MOVED_TO;
+}
+
+static enum uploaded_mark inspect_mark(const struct session *session)
+{
+    const struct root *root = session->root;
+    const struct engine *engine = root->engine;
+    const struct progress_origin here = completion_origin(engine);
+    enum uploaded_mark mark =
+        uploaded_mark_read(engine->config.sys, root->fd, session->path, &here);
+    bool same = mark == UPLOADED_ELSEWHERE && engine->config.same_origin;
+    bool told = mark == UPLOADED_UNTOLD && engine->origin.state == ORIGIN_KNOWN;
+    return same || told ? UPLOADED_HERE : mark;
+}
+
+bool inspect_layout_is_marked(struct session *session, const struct scan *scan,
+                              uint64_t now_ms)
+{
+    if (!inspect_mark_counts(session, scan)) {
+        return false;
+    }
+    switch (inspect_mark(session)) {
+    case UPLOADED_ELSEWHERE:
+        return false;
+    case UPLOADED_UNTOLD:
+        session_mark_later(session, now_ms);
+        return true;
+    case UPLOADED_BY_ANOTHER:
+        log_warn(session->root->engine->config.log, "session.marked",
+                 "session=%s note=\"another program has left " LAYOUT_UPLOADED
+                 " in it: nothing of it is sent; without that file, or with --force, it "
+                 "is\"",
+                 session->id);
+        session->outcome = SESSION_MARKED;
+        break;
+    case UPLOADED_HERE:
+        break;
+    }
+    return completion_done(session);
 }

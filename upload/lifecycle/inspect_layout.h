@@ -13,4 +13,10 @@ bool inspect_layout_waits(struct session *session, const struct scan *scan);
  * are not read. */
 void inspect_layout_apply(struct session *session, const struct scan *scan);
 
+/** Takes a session of windows of which nothing was sent for complete if a mark in its
+ * directory says so to this backend. \return true if nothing more is to be done with it
+ * now: that may wait for the backend's answer. */
+bool inspect_layout_is_marked(struct session *session, const struct scan *scan,
+                              uint64_t now_ms);
+
 #endif

@@ -33,7 +33,7 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
                          &next->lines, &next->refused_lines, &next->losses, &next->layout,
                          &next->marks, &next->outcome, &end) == 6 &&
                   (!line[end] || line[end] == ' ') && next->marks <= UINT8_MAX &&
-                  next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_LACKS;
+                  next->layout <= 1 + SESSION_SHIFTING && next->outcome <= SESSION_MARKED;
     next->told = next->told || parsed;
     next->complete =
         next->complete || (parsed && strncmp(line + end, done, sizeof done - 1) == 0);
