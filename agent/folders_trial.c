@@ -38,6 +38,14 @@ static int folder_open(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static bool folder_is_top(int fd)
+{
+    struct stat st;
+    struct stat top;
+    return fstat(fd, &st) == 0 && stat("/", &top) == 0 && st.st_dev == top.st_dev &&
+           st.st_ino == top.st_ino;
+}
+
 gpufl_status folder_trial(const struct options *o, const char *path, char why[512])
 {
     char reason[512];
@@ -47,7 +55,15 @@ gpufl_status folder_trial(const struct options *o, const char *path, char why[51
                    ? GPUFL_OK
                    : folder_refuse(o, path, errno, why);
     }
+    bool top = folder_is_top(fd);
     close(fd);
+    if (top) {
+        snprintf(why, 512,
+                 "%s: '%.*s%s': the root of the file system (give the directory that "
+                 "holds the session directories)",
+                 folders_flag(o, path), MESSAGE_VALUE(path, 300));
+        return GPUFL_ERR_USAGE;
+    }
     if (session_root_is_session(&sys_real, path, "", reason)) {
         snprintf(why, 512, "%s: %.490s", folders_flag(o, path), reason);
         return GPUFL_ERR_USAGE;

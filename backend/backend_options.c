@@ -65,7 +65,8 @@ static const struct flag flags[] = {
      .value = "ADDRESS:PORT",
      FIELD(listen),
      .parse = parse_listen,
-     .expected = "a numeric ADDRESS:PORT such as 127.0.0.1:8765",
+     .expected = "a numeric ADDRESS:PORT such as 127.0.0.1:8765, neither broadcast nor "
+                 "multicast",
      .fallback = "127.0.0.1:8765",
      .help = "where to listen; port 0 takes any free one"},
     {.name = "db",

@@ -21,6 +21,20 @@ static bool set_sock(struct address *a)
     return a->sock_len > 0;
 }
 
+/* Nobody can connect to it. */
+static bool is_of_several(const struct address *a)
+{
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    if (a->sock.ss_family == AF_INET) {
+        memcpy(&in, &a->sock, sizeof in);
+        uint32_t number = ntohl(in.sin_addr.s_addr);
+        return number == INADDR_BROADCAST || IN_MULTICAST(number);
+    }
+    memcpy(&in6, &a->sock, sizeof in6);
+    return IN6_IS_ADDR_MULTICAST(&in6.sin6_addr);
+}
+
 const char *address_parse(const char *text, struct address *out)
 {
     const char *colon = strrchr(text, ':');
@@ -43,7 +57,10 @@ const char *address_parse(const char *text, struct address *out)
     }
     memcpy(out->host, host, len);
     out->port = (uint16_t)port;
-    return set_sock(out) ? NULL : "expected a numeric IP address, such as 127.0.0.1:9464";
+    return !set_sock(out)       ? "expected a numeric IP address, such as 127.0.0.1:9464"
+           : is_of_several(out) ? "expected the address of an interface, such as "
+                                  "127.0.0.1:9464"
+                                : NULL;
 }
 
 bool address_is_loopback(const struct address *address)

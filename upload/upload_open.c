@@ -134,6 +134,12 @@ bool upload_knows_unfinished(const struct upload *u)
     return unfinished;
 }
 
+static void upload_warn_unused(void *u, const char *name, const char *why)
+{
+    log_warn(&((struct upload *)u)->log, "option.unused",
+             "option=%s note=\"it changes nothing: %s\"", name, why);
+}
+
 gpufl_status upload_open_transport(struct upload *u)
 {
     const struct gpufl_upload_options *o = &u->options;
@@ -162,6 +168,7 @@ gpufl_status upload_open_transport(struct upload *u)
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s", why);
     }
+    http_config_unused_each(&config, upload_warn_unused, u);
     transport_http_identity(&u->transport, &u->backend);
     return GPUFL_OK;
 }

@@ -104,15 +104,19 @@ static gpufl_status set_value(struct options *out, const struct config_text *fil
                  list ? " or an array of strings" : "", config_found(value));
         return config_fail(file, key, detail, why);
     }
+    const char *text = json_object_get_string(value);
+    bool blank =
+        row->kind == KIND_TEXT && key->element < 0 && text && flag_is_blank(text);
     const char *fault = option_is_built(row) ? config_list_fault(value) : NULL;
-    if (fault) {
-        snprintf(detail, sizeof detail, "%s: %s (give each an element of its own)", name,
-                 fault);
+    if (fault || blank) {
+        snprintf(detail, sizeof detail, "%s: %s (give %s%s)", name,
+                 fault ? fault : "empty", fault ? "each" : row->value,
+                 fault ? " an element of its own" : ", or leave it out");
         return config_fail(file, key, detail, why);
     }
     char *list =
         json_object_is_type(value, json_type_array) ? config_list_joined(value) : NULL;
-    const char *text = list ? list : json_object_get_string(value);
+    text = list ? list : text;
     struct option_setter by = {.source = SOURCE_FILE, .name = name};
     gpufl_status status = option_set(out, row, by, text ? text : "", detail);
     free(list);

@@ -117,25 +117,43 @@ static gpufl_status check_empty(const struct options *o, char why[512])
     return GPUFL_OK;
 }
 
-/* Of one path, or of a list of them. */
-static gpufl_status check_paths_of(const struct options *o, const struct option_row *row,
-                                   const char *list, char why[512])
+static gpufl_status refuse_path(const struct options *o, const struct option_row *row,
+                                const char *value, const char *fault, char why[512])
 {
     char name[OPTION_NAME_MAX];
-    char path[PATH_MAX];
-    bool several = strncmp(row->value, "DIR", 3) == 0 && row->adds;
-    while (*list) {
-        size_t len = several ? strcspn(list, ",") : strlen(list);
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        const char *fault = flag_path_fault(path);
-        if (fault) {
-            snprintf(why, 512, "%s: '%.*s%s': %s", option_name_used(o, row, name),
-                     MESSAGE_VALUE(path, 200), fault);
-            return GPUFL_ERR_USAGE;
+    snprintf(why, 512, "%s: '%.*s%s': %s", option_name_used(o, row, name),
+             MESSAGE_VALUE(value, 200), fault);
+    return GPUFL_ERR_USAGE;
+}
+
+static gpufl_status check_path(const struct options *o, const struct option_row *row,
+                               const char *path, char why[512])
+{
+    const char *fault = flag_path_fault(path);
+    return fault ? refuse_path(o, row, path, fault, why) : GPUFL_OK;
+}
+
+/* As of `a,$MORE`, where MORE is not set. */
+static gpufl_status check_path_list(const struct options *o, const struct option_row *row,
+                                    const char *list, char why[512])
+{
+    gpufl_status status = GPUFL_OK;
+    for (const char *at = list; *list && status == GPUFL_OK; at++) {
+        char path[PATH_MAX];
+        size_t len = strcspn(at, ",");
+        snprintf(path, sizeof path, "%.*s", (int)len, at);
+        status = flag_is_blank(path)
+                     ? refuse_path(o, row, list,
+                                   "one of its elements is empty (give paths, with "
+                                   "commas in between)",
+                                   why)
+                     : check_path(o, row, path, why);
+        at += len;
+        if (!*at) {
+            break;
         }
-        list += len + (list[len] == ',');
     }
-    return GPUFL_OK;
+    return status;
 }
 
 static gpufl_status check_paths(const struct options *o, char why[512])
@@ -146,7 +164,8 @@ static gpufl_status check_paths(const struct options *o, char why[512])
         const char *const *value = (const void *)((const char *)o + row->at);
         if (row->kind == KIND_TEXT && row->value && *value &&
             (strncmp(row->value, "DIR", 3) == 0 || strcmp(row->value, "FILE") == 0)) {
-            status = check_paths_of(o, row, *value, why);
+            status = row->adds ? check_path_list(o, row, *value, why)
+                               : check_path(o, row, *value, why);
         }
     }
     return status;

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
@@ -24,7 +25,7 @@ static bool unused_text(const char *text)
 
 void option_unused_each(const struct options *o, option_unused_say *say, void *arg)
 {
-    bool plain = o->host && strncmp(o->host, "http:", 5) == 0;
+    bool plain = o->host && strncasecmp(o->host, "https://", 8) != 0;
     bool memory = o->state == STATE_IN_MEMORY;
     const struct {
         size_t field;
@@ -37,12 +38,19 @@ void option_unused_each(const struct options *o, option_unused_say *say, void *a
          o->exit_if_empty && !o->exit_when_drained, "it needs --exit-when-drained"},
         {offsetof(struct options, state_dir), memory && unused_text(o->state_dir),
          "--state=memory keeps no journal"},
+        {offsetof(struct options, same_origin), memory && o->same_origin,
+         "--state=memory keeps no journal"},
+        {offsetof(struct options, zstd_level),
+         o->compression == COMPRESS_GZIP || o->compression == COMPRESS_NONE,
+         "nothing is compressed by zstd"},
         {offsetof(struct options, delete_acked),
          o->retain_acked_payloads && o->delete_acked != DELETE_ACKED_NEVER,
          "--retain-acked-payloads takes precedence"},
         {offsetof(struct options, ca_file), plain && unused_text(o->ca_file),
          "the host is an http:// address"},
         {offsetof(struct options, client_cert), plain && unused_text(o->client_cert),
+         "the host is an http:// address"},
+        {offsetof(struct options, client_key), plain && unused_text(o->client_key),
          "the host is an http:// address"},
         {offsetof(struct options, allow_insecure_http), !plain && o->allow_insecure_http,
          "the host is no http:// address"},

@@ -100,12 +100,11 @@ static bool asks_for_nothing(const struct option_row *row, const char *value)
            (strcasecmp(value, row->fallback) == 0 || strcmp(value, "0") == 0);
 }
 
-/* Behind \p list, which may be NULL. */
+/* Behind \p list, NULL = there is none. An empty element stays one, and is refused. */
 static gpufl_status option_store_text(char **field, const char *list, const char *value)
 {
     char *copy;
-    const char *kept = list ? list : "";
-    if (asprintf(&copy, "%s%s%s", kept, *kept && *value ? "," : "", value) < 0) {
+    if (asprintf(&copy, "%s%s%s", list ? list : "", list ? "," : "", value) < 0) {
         return GPUFL_ERR_NOMEM;
     }
     free(*field);

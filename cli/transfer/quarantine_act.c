@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_view.h"
+#include "cli/transfer/upload_flags.h"
 #include "schema/channels.h"
 #include "upload/engine/engine.h"
 #include "upload/http/reply.h"
@@ -178,6 +179,7 @@ int quarantine_act_retry(const struct quarantine_choice *choice,
     char why[512];
     gpufl_status status = transport_http_open(backend, &act.transport, why);
     if (status == GPUFL_OK) {
+        upload_flags_say_unused("gpufl quarantine", backend);
         transport_http_identity(&act.transport, &act.backend);
         status = act_open(&act, why);
     }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
+
 static const char *upload_flag_of(const char *field)
 {
     static const char *const flag[][2] = {
@@ -132,4 +134,21 @@ upload_flags_backend(const struct gpufl_upload_options *options)
         .proxy = options->proxy,
         .allow_insecure_http = options->allow_insecure_http,
         .option_name = upload_names_of(options)};
+}
+
+struct upload_unused {
+    const char *program;
+};
+
+static void upload_unused_say(void *arg, const char *name, const char *why)
+{
+    const struct upload_unused *by = arg;
+    message_line(by->program, "%s: changes nothing: %s", name, why);
+}
+
+void upload_flags_say_unused(const char *program,
+                             const struct transport_http_config *backend)
+{
+    struct upload_unused by = {program};
+    http_config_unused_each(backend, upload_unused_say, &by);
 }

@@ -18,4 +18,8 @@ upload_names *upload_names_of(const struct gpufl_upload_options *options);
 struct transport_http_config
 upload_flags_backend(const struct gpufl_upload_options *options);
 
+/** Names the flags about \p backend that change nothing, for such a verb. */
+void upload_flags_say_unused(const char *program,
+                             const struct transport_http_config *backend);
+
 #endif

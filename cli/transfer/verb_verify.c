@@ -351,6 +351,7 @@ static int verify_open(struct verifying *run)
         message_line("gpufl verify", "%s", why);
         return EXIT_BAD_USE;
     }
+    upload_flags_say_unused("gpufl verify", &backend);
     run->verify.transport = &run->transport;
     int rc = verify_select(run);
     return rc == EXIT_ALL_DONE ? verify_ask_first(run) : rc;

@@ -70,6 +70,7 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--api-path", "/a/../b"], "--api-path", "'/a/../b'", "has a part '.' or '..'"),
         (["--api-path", "a/%2e"], "--api-path", "'a/%2e'", "has a part '.' or '..'"),
         (["--api-path", "/a//b"], "--api-path", "'/a//b'", "has an empty part"),
+        (["--api-path", "//a"], "--api-path", "'//a'", "has an empty part"),
         (["--api-path", "https://h/api"], "--api-path", "'https://h/api'", "has an empty part"),
         (["--api-path", "/a%b"], "--api-path", "'/a%b'", "without two hexadecimal digits"),
         ([], "GPUFL_API_PATH", "'/./a'", "has a part '.' or '..'", {"GPUFL_API_PATH": "/./a"}),
@@ -99,6 +100,23 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
     done = lib.upload(place, HOST, env={"GPUFL_DISABLED": "maybe"})
     check("GPUFL_DISABLED: invalid value 'maybe': ignored (expected true, " in done.stderr and "switched off" not in done.stdout,
           f"{done.stdout}{done.stderr}")
+
+
+def options_of_an_upload_without_effect_are_named(place):
+    """Each verb that reaches a backend takes them."""
+    f = files(place)
+    lib.job(place, 0.1)
+    files_for_tls = {"--ca-file": "cert.pem", "--client-cert": "both.pem", "--client-key": "key.pem"}
+    (f / "both.pem").write_text((f / "cert.pem").read_text() + (f / "key.pem").read_text())
+    tls = [a for flag, name in files_for_tls.items() for a in (flag, f / name)]
+    for url, args, named in ((HOST, tls, list(files_for_tls)), (HOST[7:], tls, list(files_for_tls)),
+                             ("https://127.0.0.1:9", ["--allow-insecure-http"], ["--allow-insecure-http"]), (HOST, [], [])):
+        to = ["--backend-url", url, "--api-key", "k", *args]
+        for words in (["upload", place.logs, "--timeout", "5s", "--retries", "1"], ["verify", place.logs], ["quarantine", "retry", "--all", place.logs]):
+            said = place.run("gpufl", *words, *to).stderr
+            found = [line for line in said.splitlines() if "changes nothing: " in line]
+            equal([flag for flag in (*files_for_tls, "--allow-insecure-http") if any(flag in line for line in found)], named,
+                  f"{words} {url}: {said}")
 
 
 def wrong_settings_of_the_backend_are_refused_at_the_start(place):
@@ -136,6 +154,7 @@ def wrong_settings_of_the_backend_are_refused_at_the_start(place):
         (["--listen", "[::1]"], 2, "--listen", "'[::1]'", "ADDRESS:PORT"),
         (["--listen", "127.0.0.1:0 "], 2, "--listen", "'127.0.0.1:0 '", "ADDRESS:PORT"),
         (["--listen", "127.0.0.1:99999999999999999999"], 2, "--listen", "'127.0.0.1:99999999999999999999'", "ADDRESS:PORT"),
+        (["--listen", "255.255.255.255:0"], 2, "--listen", "'255.255.255.255:0'", "neither broadcast nor multicast"),
         (["--listen", "localhost:8765"], 2, "--listen", "'localhost:8765'", "numeric"),
         (["--listen", "http://127.0.0.1:8765"], 2, "--listen", "'http://127.0.0.1:8765'", "ADDRESS:PORT"),
         (["--listen", "0.0.0.0:0"], 2, "--listen", "0.0.0.0", "--insecure"),

@@ -16,7 +16,7 @@ def files(place):
     texts = {"empty": "", "blank": " \n\n", "lines": "one\ntwo\n", "text": "hello\n", "nul": "a\0b",
              "control": "a\x01b\n", "empty-key.json": '{"agent":{"stateDir":""}}', "long": "k" * 5000,
              "types-twice.json": '{"source":{"logTypes":["scope","scope"]}}', "types-comma.json": '{"source":{"logTypes":["device,scope"]}}',
-             "folder-comma.json": '{"source":{"folder":["a,b"]}}', "folder-empty.json": '{"source":{"folder":["a",""]}}',
+             "folder-comma.json": '{"source":{"folder":["a,b"]}}', "folder-blank.json": '{"source":{"folder":""}}', "folder-empty.json": '{"source":{"folder":["a",""]}}',
              "source-comma.json": '{"sources":[{"folder":"a,b"}]}', "path-dots.json": '{"publisher":{"apiPath":"/."}}', "bearer": "Bearer k\n", "quoted": "'k'\n",
              "bom": "\ufeffk\n", "bom.json": "\ufeff{}",
              "cut.pem": "-----BEGIN CERTIFICATE-----\nMAMC\n",

@@ -18,7 +18,7 @@ static void urls_and_paths_join_to_one_prefix(void **state)
         {"http://my_host.svc.:65535", "", "http://my_host.svc.:65535/api/v1"},
         {"http://127.1", "", "http://127.1/api/v1"},
         {"http://[fe80::1%25eth0]:8", "", "http://[fe80::1%25eth0]:8/api/v1"},
-        {"http://h", "//a/v1.2/..b/.../c%2fd//", "http://h/a/v1.2/..b/.../c%2fd"},
+        {"http://h", "/a/v1.2/..b/.../c%2fd//", "http://h/a/v1.2/..b/.../c%2fd"},
         {"http://[::1]:80//", "/obs/gpu/api/v1/", "http://[::1]:80/obs/gpu/api/v1"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -102,6 +102,8 @@ static void an_error_names_the_option_as_the_user_knows_it(void **state)
          "--path: '/a/.%2E/': has a part '.' or '..' (expected a path such as /api/v1)"},
         {"http://h", "http://x/y",
          "--path: 'http://x/y': has an empty part (expected a path such as /api/v1)"},
+        {"http://h", "//x",
+         "--path: '//x': has an empty part (expected a path such as /api/v1)"},
         {"http://h", "/a%2g",
          "--path: '/a%2g': contains '%' without two hexadecimal digits (expected a path "
          "such as /api/v1)"},

@@ -123,8 +123,8 @@ static void a_second_folder_adds(void **state)
         {"--folder=/a --folder=/b", NULL, "/a,/b", ""},
         {"--folder=/a --folder=/b --folder=/a", NULL, "/a,/b,/a", ""},
         {"--folder=/a --folders=/b,/c --folders /d", NULL, "/a", "/b,/c,/d"},
-        {"--folder= --folder=/b", NULL, "/b", ""},
-        {"--folder=/a --folder=", NULL, "/a", ""},
+        {"--folder= --folder=/b", NULL, ",/b", ""}, /* which is refused */
+        {"--folder=/a --folder=", NULL, "/a,", ""},
         {"--folder=/a --folder=/b", "/c", "/a,/b", ""}, /* over the environment */
         {"", "/c", "/c", ""},
     };

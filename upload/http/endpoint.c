@@ -46,9 +46,13 @@ static bool is_dots(const char *part, size_t len)
     return dots == 1 || dots == 2;
 }
 
-/* Slashes at either end say nothing. */
+/* One slash at the beginning, and any at the end, say nothing. */
 static const char *parts_fault(const char *path)
 {
+    path += *path == '/';
+    if (*path == '/' && path[strspn(path, "/")]) {
+        return "has an empty part";
+    }
     path += strspn(path, "/");
     while (*path) {
         size_t len = strcspn(path, "/");
@@ -135,7 +139,7 @@ gpufl_status endpoint_prefix(const struct transport_http_config *config, char ou
 {
     const char *url = config->backend_url ? config->backend_url : "";
     const char *path = config->api_path ? config->api_path : "";
-    bool secure = strncasecmp(url, "https://", 8) == 0;
+    bool secure = !http_config_is_plain(url);
     bool plain = strncasecmp(url, "http://", 7) == 0;
     const char *host = secure ? url + 8 : plain ? url + 7 : url;
     size_t host_len = strcspn(host, "/?#");

@@ -34,4 +34,14 @@ struct transport_http_config {
 const char *http_config_name(const struct transport_http_config *config,
                              const char *field);
 
+/** \return true if requests to \p url, which may have no scheme, are not encrypted. */
+bool http_config_is_plain(const char *url);
+
+/** Is told the name of an option that changes nothing, and why. */
+typedef void http_config_unused(void *arg, const char *name, const char *why);
+
+/** Calls \p say for each option that the scheme of the backend leaves without effect. */
+void http_config_unused_each(const struct transport_http_config *config,
+                             http_config_unused *say, void *arg);
+
 #endif
