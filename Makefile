@@ -192,9 +192,10 @@ $(B)/gpufl: $(call obj,$(COLLECTOR) $(CLI) cli/main.c) $(SHARED) | $(TRANSFER_MO
 	$(call say,LINK)
 	$(Q)$(link) -ldl
 # What gpufl and its module exchange: both have this number, and gpufl refuses a module with another one.
-TRANSFER_INTERFACE := -DTRANSFER_INTERFACE='"$(firstword $(shell \
-  cat base/flag.h cli/transfer_module.h cli/*_arguments.h include/gpufl/*.h | cksum))"'
+EXCHANGED := $(wildcard base/flag.h cli/transfer_module.h cli/*_arguments.h include/gpufl/*.h)
+TRANSFER_INTERFACE := -DTRANSFER_INTERFACE='"$(firstword $(shell cat $(EXCHANGED) | cksum))"'
 $(call obj,cli/transfer_module.c cli/transfer/transfer_verb.c): private OUR_CPPFLAGS += $(TRANSFER_INTERFACE)
+$(call obj,cli/transfer_module.c cli/transfer/transfer_verb.c): $(EXCHANGED)
 $(TRANSFER_MODULE): $(call obj,$(UPLOAD) $(TRANSFER)) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o %.a,$^) $(UPLOAD_LIBS)
