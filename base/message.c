@@ -2,6 +2,7 @@
 /* Formats messages for people; no control character gets into one. */
 #include "base/message.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,13 @@ static size_t control_bytes(const unsigned char *at)
         return 1;
     }
     return *at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f ? 2 : 0;
+}
+
+const char *message_reason(int error)
+{
+    /* Of "C" in all categories, newlocale(3) has one that it need not make. */
+    locale_t english = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return english ? strerror_l(error, english) : "unknown";
 }
 
 void message_put_escaped(struct text *out, const char *string)

@@ -21,6 +21,11 @@ __attribute__((format(printf, 2, 3))) void message_line(const char *program,
 /** Copies \p text, as far as there is room, with control characters escaped likewise. */
 void message_escape(const char *text, char *out, size_t size);
 
+/** What \p error of errno is, in English. Unlike strerror(3), it looks up no translation,
+ * for which the C library would read the environment: the program may be changing that
+ * on another thread. */
+const char *message_reason(int error);
+
 /** Appends \p string to \p out, likewise. */
 void message_put_escaped(struct text *out, const char *string);
 

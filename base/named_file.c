@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
+
 #define NO_FILE ", not a regular file (give a regular file, or a link to one)"
 
 /* \return NULL for a regular file. */
@@ -40,14 +42,14 @@ int named_file_open(const char *path, const char **fault)
         saved = *fault ? EINVAL : saved;
     } else if (fd >= 0) {
         saved = errno;
-        *fault = strerror(saved);
+        *fault = message_reason(saved);
     }
     if (fd >= 0 && *fault) {
         close(fd);
         fd = -1;
     }
     if (fd < 0) {
-        *fault = *fault ? *fault : strerror(saved);
+        *fault = *fault ? *fault : message_reason(saved);
         errno = saved;
     }
     return fd;

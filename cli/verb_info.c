@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/flags.h"
 #include "base/message.h"
@@ -131,7 +132,8 @@ int verb_info(int argc, char **argv)
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    struct gpu gpu = gpu_open(GPUFL_BACKEND_AUTO, &(struct gpu_wish){0});
+    struct gpu gpu =
+        gpu_open(GPUFL_BACKEND_AUTO, &(struct gpu_wish){.sysfs = getenv("GPUFL_SYSFS")});
     if (gpu.count > 0 && a.device >= (int)gpu.count) {
         message_line("gpufl info", "--device: no GPU %d (there are %u, from 0)", a.device,
                      gpu.count);

@@ -39,13 +39,13 @@ void session_says_failed(const struct settings *settings, gpufl_status status,
         library_log(GPUFL_LOG_ERROR,
                     "not recording: cannot start a thread: %s (raise the limit of "
                     "processes, ulimit -u or pids.max)",
-                    strerror(reason));
+                    message_reason(reason));
     } else {
         library_log(GPUFL_LOG_ERROR,
                     "not recording: cannot create a session in %.*s%s: %s (set %s to a "
                     "writable directory)",
-                    MESSAGE_VALUE(settings->log_path, PATH_SHOWN_BYTES), strerror(reason),
-                    settings->log_path_by);
+                    MESSAGE_VALUE(settings->log_path, PATH_SHOWN_BYTES),
+                    message_reason(reason), settings->log_path_by);
     }
     errno = reason;
 }

@@ -15,7 +15,7 @@ BELOW = {
     "base": [],
     "schema": [],
     "collector-lib/core": ["base", "schema"],
-    "collector-lib/job": ["collector-lib/core"],
+    "collector-lib/job": ["base", "collector-lib/core"],
     "collector-lib/sample": ["collector-lib/core"],
     "collector-lib/trace": ["base", "schema", "collector-lib/core"],
     "collector-lib/writer": ["base", "schema", "collector-lib/core", "collector-lib/job",
@@ -92,7 +92,7 @@ EVERYWHERE = {"assert.h", "ctype.h", "dirent.h", "endian.h", "errno.h", "fcntl.h
               "stdio.h", "stdlib.h", "string.h", "strings.h", "sys/stat.h", "sys/types.h", "time.h",
               "unistd.h"}
 SYSTEM = {
-    "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h",
+    "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h", "locale.h",
             "linux/magic.h", "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h",
              "sys/syscall.h", "sys/vfs.h"},
     "collector-lib/core": {"execinfo.h", "poll.h", "sys/random.h", "sys/statvfs.h"},

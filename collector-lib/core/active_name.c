@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/plural.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
@@ -26,7 +27,7 @@ static void say_not_restored(struct channel_file *file, enum channel channel,
             "%s/%s.log was removed or replaced, and cannot be restored yet: "
             "%s; its lines are lost if it cannot be before the session ends (free "
             "some space, or check the directory)",
-            id, channel_name(channel), strerror(reason));
+            id, channel_name(channel), message_reason(reason));
     }
 }
 

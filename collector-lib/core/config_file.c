@@ -30,7 +30,7 @@ void config_file_read(struct config_file *file)
     bool opened = own_fd_take_briefly(&own, named_file_open(file->path, &fault));
     ssize_t n = opened ? read(own.fd, file->text, sizeof file->text) : -1;
     if (n < 0 && !fault) {
-        fault = strerror(errno);
+        fault = message_reason(errno);
     } else if (n > (ssize_t)CONFIG_FILE_MAX_BYTES) {
         fault = "too long (expected 65536 bytes at most)";
     }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "collector-lib/core/active_name.h"
 #include "collector-lib/core/active_told.h"
 #include "collector-lib/core/clock.h"
@@ -194,7 +195,7 @@ static void sync_file(struct session_dir *dir, enum channel channel)
     if (fdatasync(dir->file[channel].own.fd) < 0 && !dir->sync_failure_said) {
         dir->sync_failure_said = true;
         library_log(GPUFL_LOG_WARNING, "cannot sync %s/%s.log: %s; lines may be lost",
-                    dir->id, channel_name(channel), strerror(errno));
+                    dir->id, channel_name(channel), message_reason(errno));
     }
 }
 

@@ -137,6 +137,7 @@ static void settings_take_env(struct settings *out)
     env_text("GPUFL_POD_NAME", out->pod.name, sizeof out->pod.name);
     env_text("GPUFL_POD_NAMESPACE", out->pod.name_space, sizeof out->pod.name_space);
     env_text("GPUFL_NODE_NAME", out->pod.node, sizeof out->pod.node);
+    env_text("GPUFL_SYSFS", out->sysfs, sizeof out->sysfs);
     env_number("GPUFL_LOG_ROTATE_BYTES", 1, 1ull << 40, &out->rotate_bytes);
     env_number("GPUFL_LOG_ROTATE_AFTER_MS", 0, 1ull << 40, &out->rotate_after_ms);
     env_number("GPUFL_LOG_MAX_SPOOL_BYTES", 0, 1ull << 50, &out->max_spool_bytes);
@@ -174,7 +175,7 @@ void settings_name_file(const struct gpufl_init_options *given, struct config_fi
     const char *path = by_code ? given->config_file : by_env ? by_env : "";
     file->named_by = by_code ? "config_file" : "GPUFL_CONFIG_FILE";
     if (strlen(path) >= sizeof file->path) {
-        snprintf(file->fault, sizeof file->fault, "%s", strerror(ENAMETOOLONG));
+        snprintf(file->fault, sizeof file->fault, "%s", message_reason(ENAMETOOLONG));
     }
     snprintf(file->path, sizeof file->path, "%s", path);
 }

@@ -50,6 +50,7 @@ struct settings {
     uint64_t min_free_bytes;  /* GPUFL_LOG_MIN_FREE_BYTES, 0 = no limit */
     uint64_t shutdown_ms;     /* GPUFL_SHUTDOWN_TIMEOUT_MS */
     struct pod pod;
+    char sysfs[PATH_MAX]; /* GPUFL_SYSFS, "" = not set */
 };
 
 /** True if GPUFL_DISABLED is set to a true value. */

@@ -41,7 +41,7 @@ static gpufl_status add_root(const char *root, struct source_roots *out, size_t 
     }
     char *path = realpath(root, NULL);
     if (!path) {
-        return here ? GPUFL_OK : refuse(why, root, strerror(errno));
+        return here ? GPUFL_OK : refuse(why, root, message_reason(errno));
     }
     if (here && strcmp(path, "/") == 0) { /* where services begin: it has every file */
         free(path);
@@ -50,7 +50,7 @@ static gpufl_status add_root(const char *root, struct source_roots *out, size_t 
     gpufl_status status = GPUFL_OK;
     size_t size = strlen(path) + 1;
     if (!is_directory(path)) {
-        status = refuse(why, root, strerror(ENOTDIR));
+        status = refuse(why, root, message_reason(ENOTDIR));
     } else if (size >= sizeof out->paths - *used) {
         status = refuse(why, root, "no room for this one: all are too long together");
     } else {

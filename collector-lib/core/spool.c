@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/plural.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
@@ -109,7 +110,7 @@ bool spool_fail(struct spool *s, const char *channel, int reason, int64_t mono_n
     library_log(GPUFL_LOG_ERROR,
                 "recording paused: cannot write %s.log: %s; it resumes when writes "
                 "succeed (free some space, or check the directory)",
-                channel, strerror(reason));
+                channel, message_reason(reason));
     begin_pause(s, wall_ns);
     set_retry(s, mono_ns);
     return true;
@@ -198,7 +199,7 @@ void spool_end(struct spool *s, const char *id)
                     "session %s lacks %" PRIu64 " %s, and no loss marker can be "
                     "written: %s; readers may take it for whole",
                     id, s->lost_lines, plural(s->lost_lines, "line", "lines"),
-                    strerror(errno));
+                    message_reason(errno));
     }
     loss_marker_release(s->dir_fd);
 }

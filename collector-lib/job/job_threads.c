@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
@@ -105,7 +106,7 @@ static void leave_unseen(int reason)
             "the session ends with the main thread, which has left: whether other "
             "threads of the job go on is not known, as /proc/self/task cannot be "
             "read: %s",
-            strerror(reason));
+            message_reason(reason));
         job.end_session();
     }
 }

@@ -151,7 +151,7 @@ void amdgpu_mend(struct amdgpu_device *d)
 {
     if (!own_fd_is_ours(&d->dir)) {
         char name[NAME_BYTES];
-        int root_fd = sysfs_dir(AT_FDCWD, sysfs_root());
+        int root_fd = sysfs_dir(AT_FDCWD, d->sysfs);
         card_name(name, d->number);
         own_fd_replace(&d->dir, sysfs_dir(root_fd, name));
         if (root_fd >= 0) {
@@ -192,7 +192,9 @@ unsigned amdgpu_find(const char *sysfs, struct amdgpu_device *out, unsigned most
     }
     int nodes_fd = sysfs_dir(root_fd, "class/kfd/kfd/topology/nodes");
     for (unsigned i = 0; i < CARDS_MAX && count < most; i++) {
-        count += open_card(root_fd, nodes_fd, i, &out[count]);
+        if (open_card(root_fd, nodes_fd, i, &out[count])) {
+            out[count++].sysfs = sysfs;
+        }
     }
     if (nodes_fd >= 0) {
         close(nodes_fd);

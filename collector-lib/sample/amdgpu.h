@@ -16,6 +16,7 @@ struct amdgpu_sensors {
 };
 
 struct amdgpu_device {
+    const char *sysfs;   /**< the tree that it was found in */
     unsigned number;     /**< N */
     struct own_fd dir;   /**< …/class/drm/cardN/device */
     struct own_fd hwmon; /**< …/hwmon/hwmonN */
@@ -27,8 +28,8 @@ struct amdgpu_device {
     int compute_units, wave_size;
 };
 
-/** Fills \p out with the devices in the tree \p sysfs, in the order of their cards.
- * \return their number, at most \p most. Each must be closed. */
+/** Fills \p out with the devices in the tree \p sysfs, which outlives them, in the
+ * order of their cards. \return their number, at most \p most. Each must be closed. */
 unsigned amdgpu_find(const char *sysfs, struct amdgpu_device *out, unsigned most);
 void amdgpu_close(struct amdgpu_device *device);
 

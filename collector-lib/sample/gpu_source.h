@@ -45,8 +45,9 @@ struct gpu_sample {
 };
 
 struct gpu_wish {
-    int simulated; /**< number of simulated GPUs */
-    bool details;  /**< MIG devices, and the figures above */
+    int simulated;     /**< number of simulated GPUs */
+    bool details;      /**< MIG devices, and the figures above */
+    const char *sysfs; /**< GPUFL_SYSFS, NULL or "" = not set; outlives the source */
 };
 
 /** An open source, made by gpu_source.open and used by one thread alone. */

@@ -18,6 +18,7 @@
 struct gpu_thread {
     enum gpufl_backend_kind kind;
     struct gpu_wish wish;
+    char *sysfs; /* of the wish */
     pthread_t thread;
     struct gpu gpu; /* this and the next one are the thread's own */
     struct gpu_sample reading[GPU_MAX];
@@ -46,6 +47,7 @@ static void thread_free(struct gpu_thread *t)
     pthread_cond_destroy(&t->answered);
     pthread_cond_destroy(&t->wake);
     pthread_mutex_destroy(&t->lock);
+    free(t->sysfs);
     free(t);
 }
 
@@ -135,6 +137,7 @@ struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
     }
     t->kind = kind;
     t->wish = *wish;
+    t->wish.sysfs = t->sysfs = wish->sysfs ? strdup(wish->sysfs) : NULL;
     t->asked = true;
     t->asked_ns = clock_mono_ns();
     pthread_mutex_init(&t->lock, NULL);

@@ -83,7 +83,7 @@ static void find_address(char *out, size_t size)
     own_fd_close(&own);
 }
 
-void host_open(struct host *host)
+void host_open(struct host *host, const char *sysfs)
 {
     memset(host, 0, sizeof *host);
     host->stat = (struct own_fd)OWN_FD_NONE;
@@ -91,7 +91,7 @@ void host_open(struct host *host)
         host->hostname[0] = '\0';
     }
     find_address(host->ip_addr, sizeof host->ip_addr);
-    cgroup_open(&host->cgroup, "/proc", sysfs_root());
+    cgroup_open(&host->cgroup, "/proc", sysfs_root(sysfs));
     read_cpu(&host->stat, &host->busy, &host->total);
 }
 

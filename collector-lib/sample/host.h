@@ -28,7 +28,8 @@ struct host {
         ip_addr[48]; /**< first IPv4 address of an interface that is up; "" without one */
 };
 
-void host_open(struct host *host);
+/** \p sysfs: as in struct gpu_wish. */
+void host_open(struct host *host, const char *sysfs);
 void host_close(struct host *host);
 
 /** \p mono_ns is now. */

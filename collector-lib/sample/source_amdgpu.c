@@ -144,12 +144,11 @@ static void close_amdgpu(struct gpu_handle *handle)
 
 static struct gpu_handle *open_amdgpu(const struct gpu_wish *wish)
 {
-    (void)wish;
     struct gpu_handle *handle = calloc(1, sizeof *handle);
     if (!handle) {
         return NULL;
     }
-    handle->count = amdgpu_find(sysfs_root(), handle->device, GPU_MAX);
+    handle->count = amdgpu_find(sysfs_root(wish->sysfs), handle->device, GPU_MAX);
     if (handle->count == 0) {
         free(handle);
         return NULL;

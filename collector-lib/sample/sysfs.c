@@ -9,10 +9,9 @@
 
 #include "collector-lib/core/own_fd.h"
 
-const char *sysfs_root(void)
+const char *sysfs_root(const char *set)
 {
-    const char *root = getenv("GPUFL_SYSFS");
-    return root && *root ? root : "/sys";
+    return set && *set ? set : "/sys";
 }
 
 bool sysfs_text(int dir_fd, const char *name, char *out, size_t size)

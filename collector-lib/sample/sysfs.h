@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Where sysfs is mounted: GPUFL_SYSFS, else /sys. For containers in which the host's
- * sysfs has another path, and for tests. */
-const char *sysfs_root(void);
+/** Where sysfs is mounted: what GPUFL_SYSFS is \p set to, else (NULL, "") /sys. For
+ * containers in which the host's sysfs has another path, and for tests. */
+const char *sysfs_root(const char *set);
 
 /** Reads the first \p size - 1 bytes of \p name below \p dir_fd, without the last
  * newline. \return false, and "", if it cannot be read. */

@@ -14,12 +14,13 @@ void sampler_open(struct sampler *s, const struct settings *settings,
 {
     s->table = table;
     s->rate_ms = settings->sample_rate_ms;
-    host_open(&s->host);
+    host_open(&s->host, settings->sysfs);
     s->details = settings->device_details;
     memset(s->sample, 0xff, sizeof s->sample); /* GPU_NOT_AVAILABLE */
     s->gpu = gpu_thread_open(settings->backend,
                              &(struct gpu_wish){.simulated = settings->simulated_gpus,
-                                                .details = settings->device_details});
+                                                .details = settings->device_details,
+                                                .sysfs = settings->sysfs});
     if (s->gpu) { /* the session's first line names the devices */
         gpu_thread_wait(s->gpu, clock_mono_ns() + (int64_t)GPU_LATE_MS * NS_PER_MS);
     }

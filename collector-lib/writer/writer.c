@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
@@ -144,7 +145,7 @@ static void say_without_lock(const struct session_dir *dir)
             "session %s is recorded without a lock, which its file system "
             "refused: %s; whether its writer lives can be told on this host only (use "
             "a local directory, or mount with locks)",
-            dir->id, strerror(dir->lock.refused));
+            dir->id, message_reason(dir->lock.refused));
     }
 }
 

@@ -451,6 +451,16 @@ def a_function_that_takes_messages_does_not_hold_up_the_session_that_they_are_ab
     equal((done.returncode, done.stdout, done.stderr), (7, "called\n", ""), "it begins, and it is told of the lock")
 
 
+def no_thread_of_ours_reads_the_environment(place):
+    """A job that calls setenv(3) would have it moved meanwhile: what is set is read in gpufl_init."""
+    program = _built(place, "environment", "environment.c", *SHARED)
+    for locale in ("C", "C.UTF-8"):
+        done = subprocess.run([program, place.logs, collector.AMD["GPUFL_SYSFS"]], capture_output=True, text=True, check=False,
+                              timeout=60 * lib.SLOW, env=lib.environment({**collector.AMD, "LC_ALL": locale}))
+        equal((done.returncode, done.stdout), (0, ""), f"names that other threads read ({done.stderr})")
+        check("cannot be restored yet: No such file or directory" in done.stderr, done.stderr)
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
