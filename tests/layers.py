@@ -96,6 +96,7 @@ SYSTEM = {
             "linux/magic.h", "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h",
              "sys/syscall.h", "sys/vfs.h"},
     "collector-lib/core": {"execinfo.h", "poll.h", "sys/random.h", "sys/statvfs.h"},
+    "collector-lib/job": {"sys/wait.h"},
     "collector-lib/sample": {"arpa/inet.h", "net/if.h", "sys/ioctl.h", "sys/socket.h", "sys/sysinfo.h"},
     "collector-lib/trace": {"elf.h", "link.h"},
     "collector-lib/cupti": {"sys/file.h", "sys/socket.h", "sys/un.h"},

@@ -17,7 +17,10 @@
 #include "collector-lib/core/thread.h"
 
 #define SIGNALS    64
-#define STAT_BYTES 512
+#define STAT_BYTES 1024 /* 52 numbers */
+/* Numbers of proc(5) behind the state. */
+#define STAT_THREADS 17
+#define STAT_STATUS  49
 
 static struct {
     pthread_mutex_t lock;
@@ -80,15 +83,15 @@ static const char *name_main(char task[24])
     return task;
 }
 
-/* As the 17th number behind its state; 0 = not known. */
-static unsigned long count_threads(void)
+/* The number that is so far behind main's state; 0 = not known. */
+static unsigned long stat_of_main(int behind_state)
 {
     char task[24];
     char text[STAT_BYTES];
     bool known = read_stat(name_main(task), text) == JOB_TASK_JOBS;
     const char *at = known ? strrchr(text, ')') : NULL;
     at = at && at[1] ? at + 2 : NULL;
-    for (int number = 0; at && number < 17; number++) {
+    for (int number = 0; at && number < behind_state; number++) {
         at = strchr(at + 1, ' ');
     }
     return at ? strtoul(at, NULL, 10) : 0;
@@ -165,7 +168,7 @@ static enum job_task look_at_others(void)
 {
     struct task_listing list = {.look = look_for_job};
     look_at_each(&list);
-    bool whole = list.found != JOB_TASK_ENDED || list.count == count_threads();
+    bool whole = list.found != JOB_TASK_ENDED || list.count == stat_of_main(STAT_THREADS);
     return whole ? list.found : JOB_TASK_JOBS;
 }
 
@@ -272,6 +275,18 @@ bool job_tasks_mask_of_main(sigset_t *mask)
         }
     }
     return known;
+}
+
+int job_tasks_status_of_main(void)
+{
+    pthread_mutex_lock(&tasks.lock);
+    errno = 0;
+    int status = (int)stat_of_main(STAT_STATUS);
+    if (errno && give_back_spare()) {
+        status = (int)stat_of_main(STAT_STATUS);
+    }
+    end_look();
+    return status;
 }
 
 void job_tasks_keep(bool keep)

@@ -26,6 +26,11 @@ bool job_tasks_last_is_first(void);
 /** The signals that main blocks, or blocked when it left. False if they are not known. */
 bool job_tasks_mask_of_main(sigset_t *mask);
 
+/** How main, which has left, did so, as wait(2) would tell it: 0, or what it has called
+ * _exit(2) of the kernel with, which ends a thread alone, or the signal by which
+ * seccomp(2) has ended it. 0 if that is not known. */
+int job_tasks_status_of_main(void);
+
 /** Whether descriptors are kept for all this, since the job may use up all others. */
 void job_tasks_keep(bool keep);
 

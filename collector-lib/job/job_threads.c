@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,12 +89,28 @@ static void take_mains_signals(void)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* No handler runs then without threads of ours either. */
+static void end_by_signal(int signal_number)
+{
+    sigset_t one;
+    job.end_session();
+    sigemptyset(&one);
+    sigaddset(&one, signal_number);
+    signal(signal_number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    kill(getpid(), signal_number);
+}
+
 /* There may be two libraries in a process, as one is linked in and another one loaded. */
 void job_threads_exit(void)
 {
     if (job_tasks_last_is_first() && !atomic_exchange(&job.leaving, true)) {
+        const int status = job_tasks_status_of_main();
         take_mains_signals();
-        exit(EXIT_SUCCESS);
+        if (WIFSIGNALED(status)) {
+            end_by_signal(WTERMSIG(status));
+        }
+        exit(WEXITSTATUS(status));
     }
 }
 

@@ -8,9 +8,9 @@
 /** Once a process, before the first session; \p end_session ends one. */
 void job_threads_prepare(void (*end_session)(void));
 
-/** True once main has left by pthread_exit() and each other thread is one of
- * thread_start, or was made by one: without these the process would have ended with
- * status 0. While a session runs, descriptors are kept to look at them by. */
+/** True once main has left, as by pthread_exit(), and each other thread is one of
+ * thread_start, or was made by one: without these the process would have ended. While a
+ * session runs, descriptors are kept to look at them by. */
 bool job_threads_are_gone(void);
 
 /** A session begins on this thread, or has ended. While it runs, a thread watches once
@@ -27,8 +27,8 @@ void job_threads_end(void);
 bool job_threads_watch(void);
 
 /** Calls exit() as the C library does when the last thread ends, with the signals of
- * main: handlers of the program run. Returns if another thread does it, also one of
- * another copy of the library. */
+ * main, and with its status if it has ended itself by one: handlers of the program run.
+ * Returns if another thread does it, also one of another copy of the library. */
 void job_threads_exit(void);
 
 /** In the child of a fork. */

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -459,6 +460,18 @@ def no_thread_of_ours_reads_the_environment(place):
                               timeout=60 * lib.SLOW, env=lib.environment({**collector.AMD, "LC_ALL": locale}))
         equal((done.returncode, done.stdout), (0, ""), f"names that other threads read ({done.stderr})")
         check("cannot be restored yet: No such file or directory" in done.stderr, done.stderr)
+
+
+def a_main_that_ends_itself_gives_the_process_its_status(place):
+    """As if there were no thread of ours. Before, the job seemed to have succeeded."""
+    program = _built(place, "main_left", "main_left.c", *SHARED)
+    for how, status in (("exit", 4), ("strict", 4), ("killed", -signal.SIGKILL)):
+        logs = place.path / how
+        done = subprocess.run([program, logs, how], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                              env=lib.environment({}))
+        equal((done.returncode, done.stderr), (status, ""), how)
+        session, = logs.iterdir()
+        equal(collector.records(session, "system")[-1]["type"], "shutdown", f"{how}: the session has an end")
 
 
 def the_old_name_of_an_option_does_not_compile(place):
