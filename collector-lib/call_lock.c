@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
@@ -21,6 +22,7 @@ _Static_assert(LIBRARY_LOG_PATIENCE_MS == SETTINGS_SHUTDOWN_MS + WRITER_LAST_WRI
 static struct {
     pthread_mutex_t lock;
     _Atomic uint64_t patience_ms;
+    _Atomic pid_t recorder; /* the process of the session; 0 = none runs */
 } calls = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
            .patience_ms = SETTINGS_SHUTDOWN_MS + WRITER_LAST_WRITES_MS};
 
@@ -30,9 +32,22 @@ void call_lock_patience(uint64_t ms)
     library_log_patience(ms);
 }
 
+void call_lock_keep_for(pid_t process)
+{
+    atomic_store_explicit(&calls.recorder, process, memory_order_relaxed);
+}
+
+bool call_lock_is_others(void)
+{
+    pid_t recorder = atomic_load_explicit(&calls.recorder, memory_order_relaxed);
+    return recorder && recorder != getpid();
+}
+
 static int take_calls(uint64_t ms)
 {
-    return fork_guard_forks() ? EAGAIN : thread_lock_within(&calls.lock, ms);
+    return fork_guard_forks()      ? EAGAIN
+           : call_lock_is_others() ? ECHILD
+                                   : thread_lock_within(&calls.lock, ms);
 }
 
 int call_lock_soon(const char *call)
@@ -82,5 +97,6 @@ void call_lock_release(void)
 
 void call_lock_after_fork(void)
 {
+    call_lock_keep_for(0);
     calls.lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 }

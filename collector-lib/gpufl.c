@@ -39,7 +39,6 @@ static struct {
     uint16_t last_generation;
     bool forks_hooked, hooked;
     bool traces;   /* the session records by the GPU vendor's library, too */
-    pid_t pid;     /* that began the session */
     bool injected; /* it is one of gpufl trace */
     bool ended;    /* a session has ended, and `last` is its result */
     struct writer_result last;
@@ -89,6 +88,7 @@ static void take_result(void)
     writer_stop(process.ending, &process.last);
     process.ending = NULL;
     process.ended = true;
+    call_lock_keep_for(0);
     job_threads_end();
 }
 
@@ -120,7 +120,7 @@ static bool hangs_locked(void)
  * not freed. */
 static void stop_soon_locked(bool interrupted)
 {
-    if (!process.writer || process.pid != getpid()) {
+    if (!process.writer || call_lock_is_others()) {
         return;
     }
     if (interrupted) {
@@ -198,7 +198,7 @@ static gpufl_status start_writer(const struct settings *settings)
     if (process.traces) {
         exit_hooks_renew();
     }
-    process.pid = getpid();
+    call_lock_keep_for(getpid());
     const struct writer_input input = {.rings = &process.recorder.rings,
                                        .names = &process.recorder.names,
                                        .flush = &process.flush,
@@ -210,6 +210,7 @@ static gpufl_status start_writer(const struct settings *settings)
     if (status == GPUFL_OK) {
         atomic_store(&process.recorder.generation, process.last_generation);
     } else {
+        call_lock_keep_for(0);
         job_threads_end();
     }
     return status;
@@ -261,7 +262,7 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
 {
     int cancel_state;
     if (!call_lock_enter("gpufl_init", &cancel_state)) {
-        return GPUFL_ERR_IO;
+        return session_says_no_turn(errno);
     }
     if (process.writer && process.injected) {
         session_says_instead_of(writer_session_id(process.writer));

@@ -79,3 +79,14 @@ gpufl_status session_says_still_given_up(void)
     errno = EBUSY;
     return GPUFL_ERR_IO;
 }
+
+gpufl_status session_says_no_turn(int reason)
+{
+    if (reason == ECHILD) {
+        library_log(GPUFL_LOG_ERROR,
+                    "not recording: this process was made by _Fork(), vfork() or "
+                    "clone(2) while its parent recorded (use fork(), or exec)");
+    }
+    errno = reason;
+    return GPUFL_ERR_IO;
+}

@@ -32,4 +32,8 @@ gpufl_status session_says_given_up(const char *done, const char *path, uint64_t 
 /** Says that it still has not. \return GPUFL_ERR_IO, errno EBUSY. */
 gpufl_status session_says_still_given_up(void);
 
+/** gpufl_init has not got the lock of calls, for \p reason of call_lock_enter: says what
+ * that has not said. \return GPUFL_ERR_IO with errno. */
+gpufl_status session_says_no_turn(int reason);
+
 #endif

@@ -20,6 +20,11 @@
  * Handlers of pthread_atfork() may call gpufl. In those that were registered before the
  * library was loaded, as by dlopen(), scopes are recorded in the parent, and other calls
  * do nothing.
+ *
+ * A child that _Fork(), vfork() or clone(2), which call no such handlers, makes while a
+ * session runs records nothing: gpufl_init fails with GPUFL_ERR_IO and ECHILD, and other
+ * calls do nothing. Until it ends or calls exec, it holds the session's lock, by
+ * which readers take the session for running, even if its writer has been killed.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -246,8 +251,9 @@ GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * cannot be created, ETIMEDOUT if the disk has not returned for as long as gpufl_shutdown
  * waits for it, EBUSY if that disk still has not, or the session before could not be
  * ended (gpufl_shutdown) and still has no end, EAGAIN in a handler of fork() that is
- * older than the library; GPUFL_ERR_NOMEM. A message on stderr says why. A missing GPU is
- * not an error. The job continues in every case. */
+ * older than the library, ECHILD in a child without such handlers; GPUFL_ERR_NOMEM. A
+ * message on stderr says why. A missing GPU is not an error. The job continues in every
+ * case. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the

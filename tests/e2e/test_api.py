@@ -474,6 +474,19 @@ def a_main_that_ends_itself_gives_the_process_its_status(place):
         equal(collector.records(session, "system")[-1]["type"], "shutdown", f"{how}: the session has an end")
 
 
+def a_child_that_was_made_without_handlers_of_fork_waits_for_nothing(place):
+    """It has no writer that could answer; the session is its parent's."""
+    program = _built(place, "foreign_child", "foreign_child.c", *SHARED)
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({}))
+    equal((done.returncode, done.stdout), (7, "5 5 3 1\n"), done.stderr)
+    said, = done.stderr.splitlines()
+    check("not recording: this process was made by _Fork()" in said, said)
+    session, = place.logs.iterdir()
+    equal(collector.paired(session), {"in the parent": 1}, "scopes")
+    equal(collector.records(session, "system")[-1]["type"], "shutdown", "its end")
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
