@@ -25,8 +25,6 @@ struct parked_session {
         struct {                   /* of one that is */
             uint64_t bytes;        /**< of its files when last looked at, 0 = not yet */
             uint64_t changed_ns;   /**< times of change of its files by then, added up */
-            uint64_t stamp; /**< of its files, all of which is settled, see scan_stamp();
-                               0 = not known */
         };
     };
     uint32_t listed; /**< number of the listing of the root that named it last */

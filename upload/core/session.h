@@ -138,9 +138,6 @@ struct session {
     bool beside_said;     /**< that sessions lie in its directory was logged */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
-    uint64_t stamp;       /**< of its files at the last inspection, see scan_stamp(); 0 =
-                             not known, or some are not followed */
-    uint64_t settled_stamp; /**< the last one of which all was settled; 0 = none */
     struct absence absence;
     unsigned complete_failures;
     int complete_refused; /**< the status by which session-complete was refused, 0 = none

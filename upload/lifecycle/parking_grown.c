@@ -4,14 +4,12 @@
 #include "upload/lifecycle/parking_grown.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/passed.h"
 #include "upload/lifecycle/growth.h"
-#include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
@@ -62,48 +60,6 @@ static void parking_say_rewritten(const struct root *root, const struct parked_s
                      st->sealed.file);
         }
     }
-}
-
-/* Positions do not tell where it ends. */
-static bool parking_needs_stamp(const struct root *root, const struct parked_session *s)
-{
-    char name[LAYOUT_PATH_MAX];
-    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    struct packed_stream stream[SCAN_CHANNELS_MAX];
-    bool needs = false;
-    parked_streams(s, stream);
-    for (unsigned i = 0; i < s->streams && !needs; i++) {
-        layout_active(name, root->channel_name[stream[i].channel], true);
-        snprintf(path, sizeof path, "%s/%s", s->node.path, name);
-        needs = stream[i].layout == 1 + SESSION_SHIFTING ||
-                faccessat(root->fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    }
-    return needs;
-}
-
-/* Nothing in it is new. What comes during the scan is noticed by another look. */
-static void parking_note_stamp(struct root *root, struct parked_session *s,
-                               const struct parked_session *before)
-{
-    struct inspection seen;
-    uint64_t stamp = s->stamp;
-    bool changed = s->names_ns != before->names_ns || s->changed_ns != before->changed_ns;
-    if (s->away || !s->wanted || (!changed && stamp) || !parking_needs_stamp(root, s)) {
-        return;
-    }
-    const struct parked_session looked = *s;
-    root->inspected++;
-    gpufl_status status =
-        inspect_directory(root, s->node.path, NULL, VISITS_STEP_NAMES, &seen);
-    bool grew = growth_of(root, -1, s);
-    bool same = status == GPUFL_OK && !grew && !root->engine->gz.busy &&
-                s->changed_ns == looked.changed_ns && seen.changed == looked.names_ns;
-    if (!same) {
-        parking_unlook(s, &looked);
-    }
-    s->stamp = same ? scan_stamp(&seen.scan) : 0;
-    root->parked.changed = root->parked.changed || s->stamp != stamp;
-    root->engine->trouble.stamp += s->stamp != stamp;
 }
 
 enum parking_look {
@@ -168,7 +124,6 @@ static bool parking_reopen_if(struct root *root, struct parked_session *s, bool 
     }
     if (!grew && !names) {
         parking_note_directory(root, s);
-        parking_note_stamp(root, s, &before);
     }
     if (!grew && !names && !old) {
         return false;
