@@ -460,7 +460,7 @@ def kernels_keep_their_times_when_the_clock_is_exchanged_or_fails(place):
         times = [k["start_ns"] for k in kernels]
         check(len(times) == 20 and start <= min(times) and max(times) <= end, f"{after}: {start} {times} {end}")
         equal(times, sorted(times), f"{after}: in order")
-        check(all(0 < k["duration_ns"] <= 1000 for k in kernels), f"{after}: {[k['duration_ns'] for k in kernels]}")
+        check(all(0 < k["duration_ns"] <= 1100 for k in kernels), f"{after}: {[k['duration_ns'] for k in kernels]}")
 
 
 def no_fault_of_cupti_is_the_jobs(place):
