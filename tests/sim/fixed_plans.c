@@ -229,6 +229,9 @@ static const struct {
      {PLAIN_OF(600, 10), .closes = true},
      {BEGIN, WRITE(2), WAIT(9000), STEP(KILL, 0, 0), WRITE(2), STEP(CUT_FILE, 4, 1000),
       STEP(SYNC, 0, 0), STEP(POWER, 0, 0), WAIT(19000)}},
+    {"a_newest_sealed_file_of_another_host_that_is_deleted_unsent",
+     {PLAIN_OF(600, 10), .far = true, .own_state = true, .jobs_far = true},
+     {BEGIN, WRITE(2), END, STEP(DELETE_FILE, 5, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

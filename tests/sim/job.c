@@ -373,8 +373,7 @@ void job_kill(struct job *job)
 void job_newest_deleted(struct job *job)
 {
     job->newest_deleted = true;
-    /* Another host has another boot: to its uploader, the writer tells nothing. */
-    bool untold = kernel.far || (job->over && !job->shut_down);
+    bool untold = job->over && !job->shut_down;
     job->harm |= untold ? JOB_LOST_FILES | JOB_UNTOLD : 0;
 }
 

@@ -67,6 +67,8 @@ MUTANTS = [
      "return stream_place_is(&told->at, &st->end.at) &&\n", "return "),
     ("an_active_file_in_the_middle_is_the_first", "upload/batch/read_problem.c",
      "if (st->noted > 1) {", "if (st->noted > 1 && 0) {"),
+    ("what_was_told_on_another_host_says_nothing", "upload/source/told.c",
+     "told_is_file(told, channel, &st));", "0);"),
     ("a_file_gets_its_number_later_and_nobody_is_told", "upload/lifecycle/sealed_file.c",
      "st->jump = st->positions && st->end.at.file; /*", "st->jump = 0; /*"),
     # Bugs of kinds that there were.

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/boot_id.h"
+#include "base/crc32c.h"
 #include "collector-lib/core/session_dir.h"
 #include "tests/support/dirs.h"
 #include "upload/source/file_number.h"
 #include "upload/source/scan_session.h"
+#include "upload/source/tail.h"
 
 struct sealing {
     char *root;
@@ -138,6 +140,90 @@ static void what_is_not_of_this_boot_or_no_number_counts_for_nothing(void **stat
     sealing_close(&s);
 }
 
+/* The writer is on another host, or its host was booted since. \p lock_file: as it is
+ * there; NULL = as it is. */
+static void sealing_tell_elsewhere(const struct sealing *s, const char *lock_file)
+{
+    char text[LAYOUT_TOLD_BYTES + 1] = "";
+    char other[2 * LAYOUT_TOLD_BYTES];
+    assert_true(pread(s->dir.lock.file.fd, text, LAYOUT_TOLD_BYTES, 0) > 0);
+    char *active = strstr(text, ",\"active\"");
+    char *crc = strstr(text, LAYOUT_TOLD_CRC);
+    assert_non_null(active);
+    assert_non_null(crc);
+    *crc = '\0';
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    layout_lock_file(name, 0, s->dir.lock.file.inode); /* device numbers differ */
+    int len = snprintf(other, sizeof other,
+                       "{\"boot_id\":\"00000000-0000-4000-8000-000000000000\","
+                       "\"lock_file\":\"%s\"%s",
+                       lock_file ? lock_file : name, active);
+    snprintf(other + len, sizeof other - (size_t)len, LAYOUT_TOLD_CRC "%u}\n",
+             crc32c(0, other, (size_t)len));
+    sealing_tell(s, other);
+}
+
+/* A power failure may keep what is told and take a rename back: then another file is the
+ * active one. */
+static void on_whatever_boot_the_file_that_is_meant_has_its_number(void **state)
+{
+    (void)state;
+    struct sealing s;
+    sealing_open(&s);
+    sealing_append(&s, CHANNEL_DEVICE, 4);
+    sealing_append(&s, CHANNEL_SCOPE, 1);
+    sealing_tell_elsewhere(&s, NULL);
+    assert_int_equal(sealing_highest(&s, "device"), 3);
+    sealing_remove(&s, "device.3.log");
+    assert_int_equal(sealing_highest(&s, "device"), 3);
+    sealing_remove(&s, "device.2.log");
+    assert_int_equal(sealing_highest(&s, "device"), 3);
+    assert_int_equal(sealing_highest(&s, "scope"), 0);
+    sealing_tell_elsewhere(&s, "9:9"); /* a copy, or inodes that are not those here */
+    assert_int_equal(sealing_highest(&s, "device"), 1);
+    sealing_tell_elsewhere(&s, LAYOUT_LOCK_LOST);
+    assert_int_equal(sealing_highest(&s, "device"), 1);
+    sealing_tell_elsewhere(&s, NULL);
+    assert_int_equal(renameat(s.dir.own.fd, "scope.log", s.dir.own.fd, "device.log"), 0);
+    assert_int_equal(sealing_highest(&s, "device"), 1);
+    sealing_close(&s);
+}
+
+static gpufl_status sealing_read(const struct sealing *s, uint32_t file)
+{
+    char buf[64];
+    struct tail_chunk chunk;
+    struct file_known known = {0};
+    int root = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct tail_where where = {.root = root,
+                                     .path = s->dir.id,
+                                     .channel = "device",
+                                     .layout = SESSION_LIVE,
+                                     .known = &known,
+                                     .file = file};
+    gpufl_status status = tail_read(&sys_real, &where, buf, sizeof buf, &chunk);
+    assert_true(chunk.other == (status == GPUFL_ERR_FORMAT));
+    close(root);
+    return status;
+}
+
+/* It was sealed and deleted since the directory was listed. */
+static void another_active_file_is_not_read_as_one_that_is_gone(void **state)
+{
+    (void)state;
+    struct sealing s;
+    sealing_open(&s);
+    sealing_append(&s, CHANNEL_DEVICE, 2);
+    assert_int_equal(sealing_read(&s, 2), GPUFL_OK);
+    sealing_append(&s, CHANNEL_DEVICE, 1);
+    sealing_remove(&s, "device.2.log");
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        assert_int_equal(sealing_read(&s, 2), GPUFL_ERR_FORMAT);
+        sealing_tell_elsewhere(&s, NULL);
+    }
+    sealing_close(&s);
+}
+
 /* The job has closed the descriptor, and opened a file of its own under its number. */
 static void a_file_of_the_job_is_not_written_to(void **state)
 {
@@ -236,6 +322,8 @@ int main(void)
         cmocka_unit_test(the_newest_sealed_file_is_missed_though_nobody_read_it),
         cmocka_unit_test(a_file_that_is_not_sealed_is_not_missed),
         cmocka_unit_test(what_is_not_of_this_boot_or_no_number_counts_for_nothing),
+        cmocka_unit_test(on_whatever_boot_the_file_that_is_meant_has_its_number),
+        cmocka_unit_test(another_active_file_is_not_read_as_one_that_is_gone),
         cmocka_unit_test(a_file_of_the_job_is_not_written_to),
         cmocka_unit_test(the_lowest_numbers_are_found_in_steps),
         cmocka_unit_test(what_is_told_and_cannot_be_read_now_is_not_untold),

@@ -269,15 +269,13 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
-/* What was noted on another boot may be older than the files, but where it agrees with
- * their names, both are as old. */
 static void scan_note_told(int dir, struct scan_channel *channel,
                            const struct active_files *told, bool now)
 {
     enum channel index = channel_named(channel->name);
     uint32_t number = index == CHANNEL_COUNT ? 0 : told->number[index];
     channel->noted = number;
-    if (number == 0 || (!now && number != channel->highest + 1)) {
+    if (number == 0 || !(now || told_agrees(dir, index, told, channel->highest))) {
         return;
     }
     channel->told = true;

@@ -117,8 +117,9 @@ static enum file_match match_by_name(const struct sys *sys, const struct tail_wh
     char data[BEGIN_BYTES];
     struct record_text line;
     bool gz;
-    if (w->any_number) {
-        return FILE_MATCHES;
+    enum file_match match = w->any_number ? FILE_MATCHES : tail_where_told(sys, w, fd);
+    if (w->any_number || match != FILE_MATCHES) {
+        return match;
     }
     if (w->file > 1) {
         int before = tail_where_open_either(sys, w, w->file - 1, &gz);

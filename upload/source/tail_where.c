@@ -131,6 +131,15 @@ enum file_match tail_where_match(const struct sys *sys, const struct tail_where 
     return match;
 }
 
+enum file_match tail_where_told(const struct sys *sys, const struct tail_where *w, int fd)
+{
+    uint32_t number;
+    gpufl_status status = told_number_of(sys, w->root, w->channel, fd, &number);
+    return status == GPUFL_ERR_IO ? FILE_UNREADABLE
+           : number > w->file     ? FILE_DIFFERS
+                                  : FILE_MATCHES;
+}
+
 /* Of the file after the one that it names, nothing was written yet. */
 static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
 {

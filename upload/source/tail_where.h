@@ -68,6 +68,12 @@ uint64_t tail_where_stamp(const struct tail_where *where, int fd);
 enum file_match tail_where_match(const struct sys *sys, const struct tail_where *where,
                                  int fd, bool packed);
 
+/** Compares the number of \p fd, an active file in the directory where->root, with that
+ * of the position: if its writer told that it is a later one, the file of the position
+ * was sealed, and deleted. */
+enum file_match tail_where_told(const struct sys *sys, const struct tail_where *where,
+                                int fd);
+
 /** \return true if the writer has written nothing of the channel behind the position, as
  * its lock file says. False if that says nothing of this boot, or may be of others. */
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *where);

@@ -112,6 +112,21 @@ static gpufl_status told_open_failed(int error)
     return passes ? GPUFL_ERR_IO : GPUFL_ERR_NOT_FOUND;
 }
 
+/* The number of the file in "2049:131". */
+static const char *told_inode(const char *lock_file)
+{
+    const char *colon = strchr(lock_file, ':');
+    return colon ? colon : lock_file;
+}
+
+/* Device numbers change from boot to boot and from host to host, those of files do not.
+ */
+static bool told_is_named(const char *one, const char *other, bool now)
+{
+    return now ? strcmp(one, other) == 0
+               : strcmp(told_inode(one), told_inode(other)) == 0;
+}
+
 gpufl_status told_read(const struct sys *sys, int dir, struct active_files *out,
                        bool *now)
 {
@@ -136,11 +151,43 @@ gpufl_status told_read(const struct sys *sys, int dir, struct active_files *out,
     boot_id_get(boot_id);
     layout_lock_file(name, st.st_dev, st.st_ino);
     bool told = n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK;
-    for (int c = 0; told && strcmp(out->lock_file, name) != 0 && c < CHANNEL_COUNT; c++) {
+    *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
+    bool named = told && told_is_named(out->lock_file, name, *now);
+    for (int c = 0; !named && c < CHANNEL_COUNT; c++) {
         out->inode[c] = -1;
     }
-    *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
     return told ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+static bool told_is_file(const struct active_files *told, enum channel channel,
+                         const struct stat *st)
+{
+    return told->inode[channel] > 0 && (uint64_t)told->inode[channel] == st->st_ino;
+}
+
+bool told_agrees(int dir, enum channel channel, const struct active_files *told,
+                 uint32_t highest)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    layout_active(name, channel_name(channel), false);
+    return told->number[channel] == highest + 1 ||
+           (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            told_is_file(told, channel, &st));
+}
+
+gpufl_status told_number_of(const struct sys *sys, int dir, const char *channel, int fd,
+                            uint32_t *number)
+{
+    struct active_files told;
+    struct stat st;
+    enum channel c = channel_named(channel);
+    bool now;
+    gpufl_status status =
+        c == CHANNEL_COUNT ? GPUFL_ERR_NOT_FOUND : told_read(sys, dir, &told, &now);
+    bool is = status == GPUFL_OK && fstat(fd, &st) == 0 && told_is_file(&told, c, &st);
+    *number = is ? told.number[c] : 0;
+    return status == GPUFL_ERR_IO ? status : GPUFL_OK;
 }
 
 enum told_fit told_compare(int dir, enum channel channel, const struct active_files *told)
@@ -155,13 +202,6 @@ enum told_fit told_compare(int dir, enum channel channel, const struct active_fi
     return st.st_size < told->least[channel]             ? TOLD_LESS
            : other && st.st_size != told->bytes[channel] ? TOLD_OTHER
                                                          : TOLD_FITS;
-}
-
-/* The number of the file in "2049:131". */
-static const char *told_inode(const char *lock_file)
-{
-    const char *colon = strchr(lock_file, ':');
-    return colon ? colon : lock_file;
 }
 
 /* Of one file, file systems may tell it with more or fewer digits. */
@@ -180,10 +220,9 @@ bool told_lock_is_named(const struct statx *lock, const struct manifest *manifes
     boot_id_get(boot_id);
     layout_lock_file(name, makedev(lock->stx_dev_major, lock->stx_dev_minor),
                      lock->stx_ino);
-    bool same = strcmp(boot_id, manifest->boot_id) == 0
-                    ? strcmp(name, manifest->lock_file) == 0
-                    : strcmp(told_inode(name), told_inode(manifest->lock_file)) == 0;
-    return same && told_was_born(lock, manifest->lock_born_ns);
+    bool now = strcmp(boot_id, manifest->boot_id) == 0;
+    return told_is_named(name, manifest->lock_file, now) &&
+           told_was_born(lock, manifest->lock_born_ns);
 }
 
 bool told_is_copy(int dir, const struct manifest *manifest)

@@ -38,6 +38,19 @@ GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
 GPUFL_MUST gpufl_status told_read(const struct sys *sys, int dir,
                                   struct active_files *out, bool *now);
 
+/** What was told on another boot may be older than the files. \return true if it is as
+ * old: the number that it tells is the one after \p highest, or the active file of \p
+ * channel in \p dir is the one that it means, and has that number. A power failure may
+ * take a rename back, which leaves another one. */
+bool told_agrees(int dir, enum channel channel, const struct active_files *told,
+                 uint32_t highest);
+
+/** Finds which file of \p channel \p fd is, if its writer in \p dir told that it is the
+ * active one. \param number 0 = it did not. \return GPUFL_OK, or GPUFL_ERR_IO: what was
+ * told cannot be read now. */
+GPUFL_MUST gpufl_status told_number_of(const struct sys *sys, int dir,
+                                       const char *channel, int fd, uint32_t *number);
+
 /** Whether the active file that has the name is the one that its writer wrote. */
 enum told_fit {
     TOLD_FITS,  /**< as far as is known */
@@ -56,8 +69,7 @@ enum told_fit told_compare(int dir, enum channel channel,
 
 /** \return true if \p lock, a session's lock file, is the one that \p manifest names. Its
  * inode may be another file's later, so that the time at which it was made counts, too,
- * to the millisecond, where both are told. Device numbers change from boot to boot, those
- * of files do not. */
+ * to the millisecond, where both are told. */
 bool told_lock_is_named(const struct statx *lock, const struct manifest *manifest);
 
 /** \return true if the session's directory \p dir is a copy of the one that its writer

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are sealed and deleted between two looks at their directory. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector-lib/core/session_dir.h"
+#include "tests/support/rig_session.h"
+#include "upload/core/held.h"
+
+#define HELD_BACK 77
+
+static void append(struct session_dir *dir, int n, bool rotate)
+{
+    char line[64];
+    int len = snprintf(line, sizeof line, "{\"type\":\"%s\",\"n\":%d}\n",
+                       n ? "x" : "job_start", n);
+    dir->rotate_bytes = rotate ? 1 : 1 << 20;
+    assert_int_equal(session_dir_append(dir, CHANNEL_DEVICE, line, (size_t)len), len);
+}
+
+static const struct rig_stream *stored(struct rig *rig, const struct session_dir *dir)
+{
+    return rig_positions_stream(&rig->positions, dir->id, "device");
+}
+
+/* Its first file is sent in several requests, and the second one is active meanwhile. */
+static struct rig *rig_in_the_first_file(struct session_dir *dir)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.flush_interval_ms = 0;
+    rig->config.max_batch_lines = 2;
+    rig->answer_ms = 50;
+    *dir = (struct session_dir){0};
+    assert_int_equal(session_dir_open(dir, rig->root), GPUFL_OK);
+    for (int n = 0; n < 10; n++) {
+        append(dir, n, n == 8);
+    }
+    rig_start(rig);
+    for (int i = 0; i < 1000 && stored(rig, dir)->end.at.lines < 6; i++) {
+        rig_run(rig, 1, false);
+    }
+    assert_int_equal(stored(rig, dir)->end.at.lines, 6);
+    return rig;
+}
+
+/* The third file is not taken for the second one, though the first one is there. */
+static void one_that_was_to_be_read_next_is_missed(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_in_the_first_file(&dir);
+    append(&dir, HELD_BACK, true);
+    assert_int_equal(unlinkat(dir.own.fd, "device.2.log", 0), 0);
+    rig_run(rig, 300000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 8);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    assert_non_null(strstr(progress, held_text(HELD_MISSING)));
+    free(progress);
+    session_dir_close(&dir);
+    rig_delete(rig);
+}
+
+static void one_that_is_only_sealed_is_sent(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_in_the_first_file(&dir);
+    append(&dir, HELD_BACK, true);
+    rig_run(rig, 300000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 11);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 3);
+    assert_int_equal(stored(rig, &dir)->end.losses, 0);
+    session_dir_close(&dir);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_was_to_be_read_next_is_missed),
+        cmocka_unit_test(one_that_is_only_sealed_is_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
