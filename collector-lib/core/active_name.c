@@ -70,9 +70,10 @@ static void say_replaced(struct channel_file *file, enum channel channel, const 
 }
 
 enum active_name active_name_keep(struct channel_file *file, int dir,
-                                  enum channel channel, const char *id)
+                                  enum channel channel, const char *id,
+                                  struct session_amount *lost)
 {
-    uint64_t lost_lines;
+    *lost = (struct session_amount){0};
     if (file->loss_marked && own_fd_is_ours(&file->own) &&
         channel_file_is_named(file, dir, channel)) {
         active_name_unmark(file, dir, channel); /* somebody has moved it back */
@@ -83,7 +84,7 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
     if (!own_fd_is_ours(&file->own) || channel_file_has_name(file, dir, channel)) {
         return ACTIVE_NAME_KEPT;
     }
-    switch (channel_file_restore(file, dir, channel, &lost_lines)) {
+    switch (channel_file_restore(file, dir, channel, lost)) {
     case CHANNEL_RESTORED:
         file->name_loss_said = false;
         active_name_unmark(file, dir, channel);
@@ -91,12 +92,12 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
     case CHANNEL_NOT_RESTORED: /* the job may be killed before it is */
         say_not_restored(file, channel, id, errno);
         active_name_mark(file, dir, channel,
-                         (struct active_loss){"active_file_not_restored", lost_lines});
+                         (struct active_loss){"active_file_not_restored", lost->lines});
         return ACTIVE_NAME_LOST;
     case CHANNEL_REPLACED: /* the other file stays: somebody may want it */
-        say_replaced(file, channel, id, lost_lines);
+        say_replaced(file, channel, id, lost->lines);
         return active_name_mark(file, dir, channel,
-                                (struct active_loss){"active_file_replaced", lost_lines})
+                                (struct active_loss){"active_file_replaced", lost->lines})
                    ? ACTIVE_NAME_GIVEN_UP
                    : ACTIVE_NAME_LOST;
     }

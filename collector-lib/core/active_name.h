@@ -17,8 +17,10 @@ enum active_name {
 };
 
 /** Checks the name of the active file, and restores it where possible. \p id, of the
- * session, is for messages; each loss is said once. */
+ * session, is for messages; each loss is said once. \p lost: the lines and bytes of it
+ * that no file with its name has. */
 enum active_name active_name_keep(struct channel_file *file, int dir,
-                                  enum channel channel, const char *id);
+                                  enum channel channel, const char *id,
+                                  struct session_amount *lost);
 
 #endif

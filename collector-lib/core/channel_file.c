@@ -222,16 +222,15 @@ static off_t common_with(const struct channel_file *file, int dir, const char *a
     return common;
 }
 
-static uint64_t lines_from(int fd, off_t at)
+static struct session_amount amount_from(int fd, off_t at)
 {
-    char part[16384];
-    uint64_t lines = 0;
-    for (ssize_t n; (n = pread(fd, part, sizeof part, at)) > 0; at += n) {
-        for (ssize_t i = 0; i < n; i++) {
-            lines += part[i] == '\n';
-        }
+    char bytes[16384];
+    struct session_amount part = {0};
+    for (ssize_t n; (n = pread(fd, bytes, sizeof bytes, at)) > 0; at += n) {
+        part.lines += session_parts_lines(bytes, (size_t)n);
+        part.bytes += (uint64_t)n;
     }
-    return lines;
+    return part;
 }
 
 /* All that was written is still behind our descriptor: it becomes the active file again,
@@ -261,26 +260,24 @@ static bool channel_file_put_back(struct channel_file *file, int dir, const char
 }
 
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,
-                                           enum channel channel, uint64_t *lost_lines)
+                                           enum channel channel,
+                                           struct session_amount *lost)
 {
     char active[LAYOUT_PATH_MAX];
     struct stat st;
     layout_active(active, channel_name(channel), false);
     bool there = fstatat(dir, active, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    *lost_lines = 0;
+    *lost = (struct session_amount){0};
     off_t common = there ? common_with(file, dir, active, &st) : 0;
-    if (common < 0) {
-        return CHANNEL_NOT_RESTORED;
-    }
-    if (there && !(S_ISREG(st.st_mode) && common == st.st_size)) {
-        *lost_lines = lines_from(file->own.fd, common);
+    if (common >= 0 && there && !(S_ISREG(st.st_mode) && common == st.st_size)) {
+        *lost = amount_from(file->own.fd, common);
         return CHANNEL_REPLACED;
     }
-    if (channel_file_put_back(file, dir, active, there)) {
+    if (common >= 0 && channel_file_put_back(file, dir, active, there)) {
         return CHANNEL_RESTORED;
     }
     int reason = errno;
-    *lost_lines = lines_from(file->own.fd, common);
+    *lost = amount_from(file->own.fd, common > 0 ? common : 0);
     errno = reason;
     return CHANNEL_NOT_RESTORED;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "collector-lib/core/own_fd.h"
+#include "collector-lib/core/session_parts.h"
 #include "schema/channels.h"
 
 struct channel_file {
@@ -60,9 +61,10 @@ enum channel_restored {
 };
 
 /** Gives an active file without a name its name back, with all that was written. A copy
- * of its beginning that has the name is replaced. \p lost_lines, unless it is restored:
- * how many lines are not in what has the name. */
+ * of its beginning that has the name is replaced. \p lost, unless it is restored: the
+ * lines and bytes that are not in what has the name. */
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,
-                                           enum channel channel, uint64_t *lost_lines);
+                                           enum channel channel,
+                                           struct session_amount *lost);
 
 #endif

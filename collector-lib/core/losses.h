@@ -55,7 +55,8 @@
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \
-      "lines: they could not be written, or recording was paused for want of room")
+      "lines: they could not be written, their file was removed or replaced, or "        \
+      "recording was paused for want of room")
 
 #define LOSS_KIND_(kind, key, text) kind,
 enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };

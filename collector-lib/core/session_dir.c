@@ -21,7 +21,6 @@
 #include "schema/layout.h"
 
 #define NAMES_EVERY_NS 1000000000ll
-#define IDS_TRIED      32
 
 bool session_dir_has(const struct session_dir *dir, enum channel channel)
 {
@@ -55,44 +54,12 @@ static int fill_directory(struct session_dir *dir)
     return 0;
 }
 
-static int rename_to_id(const struct session_dir *dir, int root, const char *staging)
-{
-    int rc = renameat2(root, staging, root, dir->id, RENAME_NOREPLACE);
-    if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
-        rc = renameat(root, staging, root, dir->id);
-    }
-    return rc;
-}
-
-static int write_identity(struct session_dir *dir)
+static int publish_directory(struct session_dir *dir, int root, const char *staging)
 {
     char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
     list_channels(dir, channels, sizeof channels);
-    return session_identity_write(dir->own.fd, &dir->lock, channels, dir->id);
-}
-
-/* Other users may create names in a shared log directory, and can read the id in the
- * manifest: it is written last, and if one of them takes the name first, under another
- * id.
- */
-static int publish_directory(struct session_dir *dir, int root, const char *staging)
-{
-    for (int tries = 1;; tries++) {
-        if (write_identity(dir) < 0) {
-            return -1;
-        }
-        if (rename_to_id(dir, root, staging) == 0) {
-            return 0;
-        }
-        int saved = errno;
-        bool taken = saved == EEXIST || saved == ENOTEMPTY || saved == ENOTDIR ||
-                     saved == EPERM; /* of another user, in a sticky directory */
-        if (!taken || tries == IDS_TRIED ||
-            unlinkat(dir->own.fd, LAYOUT_MANIFEST, 0) < 0) {
-            errno = saved;
-            return -1;
-        }
-    }
+    return session_identity_publish(dir->own.fd, &dir->lock, channels, root, staging,
+                                    dir->id);
 }
 
 /* What became no session. Keeps errno. */
@@ -149,7 +116,9 @@ void session_dir_init(struct session_dir *dir)
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.own = OWN_FD_NONE};
         dir->lost_lines[c] = false;
+        dir->parts[c] = (struct session_parts){0};
     }
+    dir->gone = false;
 }
 
 /* The job may change its working directory. */
@@ -243,6 +212,7 @@ static size_t keep_whole_lines(struct session_dir *dir, enum channel channel,
     const char *last = written ? memrchr(lines, '\n', written) : NULL;
     size_t whole = last ? (size_t)(last - lines) + 1 : 0;
     file->size_bytes += whole;
+    session_parts_write(&dir->parts[channel], lines, whole);
     channel_file_tear(file, written - whole);
     session_dir_tell_size(dir, channel, file->size_bytes + file->torn_bytes);
     (void)session_dir_cut(dir, channel); /* else before the next lines */
@@ -255,14 +225,36 @@ static void session_dir_seal(struct session_dir *dir, enum channel channel)
     uint32_t rotated = dir->file[channel].rotated;
     channel_file_rotate(&dir->file[channel], dir->own.fd, channel);
     if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
+        session_parts_seal(&dir->parts[channel]);
         session_dir_tell_files(dir);
     }
+}
+
+/* \return true if it was removed: no file in it can get its name back. */
+static bool session_dir_is_gone(struct session_dir *dir)
+{
+    struct stat st;
+    if (!dir->gone && fstat(dir->own.fd, &st) == 0 && st.st_nlink == 0) {
+        dir->gone = true;
+        library_log(GPUFL_LOG_ERROR,
+                    "the directory of session %s was removed: what it records is lost "
+                    "(leave the directory of a running session alone)",
+                    dir->id);
+    }
+    return dir->gone;
 }
 
 /* \return true if the active file has its name. */
 static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
 {
-    switch (active_name_keep(&dir->file[channel], dir->own.fd, channel, dir->id)) {
+    struct session_amount lost;
+    if (session_dir_is_gone(dir)) {
+        return false;
+    }
+    enum active_name name =
+        active_name_keep(&dir->file[channel], dir->own.fd, channel, dir->id, &lost);
+    session_parts_lose(&dir->parts[channel], &lost, name == ACTIVE_NAME_GIVEN_UP);
+    switch (name) {
     case ACTIVE_NAME_KEPT:
         return true;
     case ACTIVE_NAME_RESTORED:
@@ -347,6 +339,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
         done += n > 0 ? (size_t)n : 0;
     }
     file->size_bytes += len;
+    session_parts_write(&dir->parts[channel], lines, len);
     file->first_write_ns = file->first_write_ns ? file->first_write_ns : clock_mono_ns();
     if (dir->sync_each_write && len) {
         sync_file(dir, channel);
@@ -365,15 +358,26 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
     }
 }
 
-void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
+void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns)
 {
-    if (mono_ns - dir->names_checked_ns < NAMES_EVERY_NS) {
-        return;
+    if (mono_ns - dir->names_checked_ns >= NAMES_EVERY_NS) {
+        dir->names_checked_ns = mono_ns;
+        session_dir_restore_names(dir);
     }
-    dir->names_checked_ns = mono_ns;
+}
+
+void session_dir_restore_names(struct session_dir *dir)
+{
     for (int c = 0; own_fd_is_ours(&dir->own) && c < CHANNEL_COUNT; c++) {
         session_dir_keep_name(dir, (enum channel)c);
     }
+}
+
+struct session_amount session_dir_lost(const struct session_dir *dir,
+                                       enum channel channel)
+{
+    return dir->gone ? dir->parts[channel].written
+                     : session_parts_lost(&dir->parts[channel]);
 }
 
 void session_dir_close(struct session_dir *dir)

@@ -30,6 +30,8 @@ struct session_dir {
     int64_t opened_ns;              /* monotonic */
     int64_t names_checked_ns;       /* likewise */
     struct channel_file file[CHANNEL_COUNT];
+    struct session_parts parts[CHANNEL_COUNT];
+    bool gone; /* another program has removed the directory */
 };
 
 /** Makes \p dir one that is not open, which session_dir_close leaves alone. */
@@ -61,10 +63,18 @@ bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 
-/** Once a second, gives an active file that somebody has removed, or replaced by a copy,
- * its name back, with all that was written. If a file of other content has the name, a
- * loss marker and a message on stderr say so, and a new active file begins. */
-void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns);
+/** Gives an active file that somebody has removed, or replaced by a copy, its name back,
+ * with all that was written. If a file of other content has the name, a loss marker and a
+ * message on stderr say so, and a new active file begins. */
+void session_dir_restore_names(struct session_dir *dir);
+
+/** The same once a second. */
+void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns);
+
+/** \return what of the channel would be lost, if it were the end now, as far as the last
+ * look at the names has told. */
+struct session_amount session_dir_lost(const struct session_dir *dir,
+                                       enum channel channel);
 
 /** Removes a session that has just been opened, and closes it. */
 void session_dir_discard(struct session_dir *dir);

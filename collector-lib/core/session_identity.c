@@ -15,6 +15,8 @@
 #include "collector-lib/core/own_fd.h"
 #include "schema/layout.h"
 
+#define IDS_TRIED 32
+
 /* Not by uuid_make, which ends the process where getrandom(2) is refused. */
 int session_identity_nonce(char out[SESSION_NONCE_TEXT])
 {
@@ -75,8 +77,8 @@ static int write_manifest(int dir, const struct session_lock *lock, const char *
 }
 
 /* The owner of the directory, as others see it, is in the id. */
-int session_identity_write(int dir, const struct session_lock *lock, const char *channels,
-                           char id[UUID_TEXT])
+static int session_identity_write(int dir, const struct session_lock *lock,
+                                  const char *channels, char id[UUID_TEXT])
 {
     char nonce[SESSION_NONCE_TEXT];
     struct stat st;
@@ -85,4 +87,34 @@ int session_identity_write(int dir, const struct session_lock *lock, const char 
     }
     session_id_of(st.st_uid, nonce, id);
     return write_manifest(dir, lock, channels, id, nonce);
+}
+
+static int rename_to_id(int root, const char *staging, const char *id)
+{
+    int rc = renameat2(root, staging, root, id, RENAME_NOREPLACE);
+    if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
+        rc = renameat(root, staging, root, id);
+    }
+    return rc;
+}
+
+int session_identity_publish(int dir, const struct session_lock *lock,
+                             const char *channels, int root, const char *staging,
+                             char id[UUID_TEXT])
+{
+    for (int tries = 1;; tries++) {
+        if (session_identity_write(dir, lock, channels, id) < 0) {
+            return -1;
+        }
+        if (rename_to_id(root, staging, id) == 0) {
+            return 0;
+        }
+        int saved = errno;
+        bool taken = saved == EEXIST || saved == ENOTEMPTY || saved == ENOTDIR ||
+                     saved == EPERM; /* of another user, in a sticky directory */
+        if (!taken || tries == IDS_TRIED || unlinkat(dir, LAYOUT_MANIFEST, 0) < 0) {
+            errno = saved;
+            return -1;
+        }
+    }
 }

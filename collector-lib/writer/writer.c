@@ -88,7 +88,8 @@ static void keep_house(struct writer *w, bool flushed)
     session_dir_mend(w->dir);
     w->spool.dir_fd = w->dir->own.fd;
     session_dir_rotate_old(w->dir, now_ns);
-    session_dir_restore_names(w->dir, now_ns);
+    session_dir_restore_names_now_and_then(w->dir, now_ns);
+    writer_append_count_gone(w);
     writer_append_check_room(w);
     writer_append_retry(w, flushed);
     writer_append_replaced(w);
@@ -171,7 +172,6 @@ static void *write_until_stopped(void *arg)
         ask_to_stop(w);
     }
     writer_lines_close(w);
-    session_dir_restore_names(w->dir, INT64_MAX); /* now, for the last time */
     tell_flushed(w, flush_asked(w));
     close_directory(w->dir); /* a close may hang, too */
     atomic_store_explicit(&w->ended, 1, memory_order_release);
@@ -337,10 +337,18 @@ void writer_flush_wait(struct writer_flush *flush, const struct writer_ticket *t
     }
 }
 
+/* They are not told at the same moment. */
+static uint64_t writer_left(_Atomic uint64_t *all, _Atomic uint64_t *gone)
+{
+    uint64_t without = atomic_load_explicit(gone, memory_order_relaxed);
+    uint64_t with = atomic_load_explicit(all, memory_order_relaxed);
+    return with > without ? with - without : 0;
+}
+
 void writer_stats(struct writer *w, struct gpufl_stats *stats)
 {
     *stats = (struct gpufl_stats)GPUFL_STATS_INIT;
-    stats->scopes_recorded = atomic_load_explicit(&w->pairs, memory_order_relaxed);
+    stats->scopes_recorded = writer_left(&w->pairs, &w->pairs_gone);
     const struct losses losses = writer_lines_losses(w);
     stats->scopes_dropped = losses.count[LOSS_SCOPES];
     stats->calls_dropped = losses.count[LOSS_CALLS];
@@ -351,8 +359,9 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
     stats->kernel_names_overflowed = losses.count[LOSS_KERNEL_NAMES];
     stats->without_memory = losses.count[LOSS_NO_MEMORY];
     stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
-    stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);
-    stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed);
+    stats->bytes_written = writer_left(&w->bytes_written, &w->bytes_gone);
+    stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed) +
+                        atomic_load_explicit(&w->bytes_gone, memory_order_relaxed);
     stats->names_overflowed =
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
 }

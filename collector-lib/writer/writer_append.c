@@ -201,6 +201,20 @@ void writer_append_replaced(struct writer *w)
     }
 }
 
+void writer_append_count_gone(struct writer *w)
+{
+    uint64_t pairs = 0;
+    uint64_t bytes = 0;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        const struct session_amount lost = session_dir_lost(w->dir, (enum channel)c);
+        atomic_store_explicit(&w->lines_gone[c], lost.lines, memory_order_relaxed);
+        pairs += lost.pairs;
+        bytes += lost.bytes;
+    }
+    atomic_store_explicit(&w->pairs_gone, pairs, memory_order_relaxed);
+    atomic_store_explicit(&w->bytes_gone, bytes, memory_order_relaxed);
+}
+
 void writer_append_check_room(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();

@@ -21,6 +21,10 @@ void writer_append_opening(struct writer *writer);
 /** Gives each channel the names that it lacks. */
 void writer_append_names(struct writer *writer);
 
+/** Counts what of that which was written is on disk no more, by the last look at the
+ * names of the files. */
+void writer_append_count_gone(struct writer *writer);
+
 /** Pauses or resumes recording by the room on the disk. */
 void writer_append_check_room(struct writer *writer);
 

@@ -133,24 +133,14 @@ static uint64_t ends_in_lines(const struct row_list *rows, uint64_t lines)
     return ends;
 }
 
-static uint64_t lines_in(const char *bytes, size_t len)
-{
-    uint64_t lines = 0;
-    for (const char *at = bytes, *end = bytes + len;
-         at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++) {
-        lines++;
-    }
-    return lines;
-}
-
 static void write_scopes(struct writer *w)
 {
     text_clear(&w->text);
     record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
     size_t kept = writer_append(w, CHANNEL_SCOPE, &w->text);
-    atomic_fetch_add_explicit(&w->pairs,
-                              ends_in_lines(&w->rows.now, lines_in(w->text.data, kept)),
-                              memory_order_relaxed);
+    uint64_t pairs = ends_in_lines(&w->rows.now, session_parts_lines(w->text.data, kept));
+    atomic_fetch_add_explicit(&w->pairs, pairs, memory_order_relaxed);
+    session_parts_pair(&w->dir->parts[CHANNEL_SCOPE], pairs);
 }
 
 /* \return true if more may be waiting. */
@@ -295,7 +285,8 @@ struct losses writer_lines_losses(struct writer *w)
     losses.count[LOSS_DEVICE_SAMPLES] =
         atomic_load_explicit(&w->device_samples_missing, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        losses.lines[c] = atomic_load_explicit(&w->lines_lost[c], memory_order_relaxed);
+        losses.lines[c] = atomic_load_explicit(&w->lines_lost[c], memory_order_relaxed) +
+                          atomic_load_explicit(&w->lines_gone[c], memory_order_relaxed);
         losses.count[LOSS_LINES] += losses.lines[c];
     }
     for (int kind = 0; kind < LOSS_KINDS; kind++) {
@@ -346,6 +337,12 @@ static void count_left_open(struct writer *w)
                           memory_order_relaxed);
 }
 
+static void restore_names(struct writer *w)
+{
+    session_dir_restore_names(w->dir);
+    writer_append_count_gone(w);
+}
+
 void writer_lines_close(struct writer *w)
 {
     writer_append_retry(w, true);
@@ -362,6 +359,7 @@ void writer_lines_close(struct writer *w)
     atomic_store_explicit(&w->device_samples_missing, w->sampler.missing,
                           memory_order_relaxed);
     text_clear(&w->text);
+    restore_names(w);
     const struct losses losses = writer_lines_losses(w);
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
                         clock_mono_ns());
@@ -372,6 +370,7 @@ void writer_lines_close(struct writer *w)
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
     writer_append_everywhere(w, &w->text);
+    restore_names(w); /* for the last time */
     spool_end(&w->spool, w->dir->id);
     report_losses(w);
     w->summary.end_ns = clock_mono_ns();

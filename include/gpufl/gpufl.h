@@ -289,8 +289,9 @@ struct gpufl_stats {
     uint64_t scopes_recorded; /**< begin and end in the files */
     uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
     uint64_t samples;         /**< host and device samples together */
-    uint64_t bytes_written;
-    uint64_t bytes_lost;       /**< lines that could not be written */
+    uint64_t bytes_written;   /**< that are in the files */
+    uint64_t bytes_lost;      /**< lines that could not be written, or whose file another
+                                 program has removed or replaced */
     uint64_t names_overflowed; /**< uses of "(other)" since the process started */
     uint64_t calls_dropped;  /**< launches, copies and sets that have no scope, stack and
                                   external id because a ring was full */

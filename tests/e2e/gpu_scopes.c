@@ -197,6 +197,16 @@ static void full_disk_again(void)
 }
 
 /* Two sessions before the last one. */
+/* What others do to the files of a running session. */
+static void disturbed(void)
+{
+    step("before", "_Z5firstPf", 1);
+    if (system(getenv("GPU_SCOPES_COMMAND")) != 0) {
+        exit(4);
+    }
+    step("behind", "_Z6secondPf", 3);
+}
+
 static void sessions(void)
 {
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
@@ -594,6 +604,7 @@ int main(int argc, char **argv)
         {"closed", closed},
         {"replaced", replaced},
         {"sessions", sessions},
+        {"disturbed", disturbed},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
     char id[40];

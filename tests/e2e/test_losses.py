@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import sys
 import time
 
@@ -240,6 +241,26 @@ def a_disk_that_is_full_to_the_end_leaves_a_loss_marker(place):
             check(not backend.complete(session.name), "not complete")
             told = place.run("gpufl", "status", place.logs)
             check("lines were dropped while recording" in told.stdout, told.stdout)
+
+
+def what_others_remove_to_the_end_is_counted(place):
+    """The last look at the names comes before the closing record."""
+    removed = f"rm -r {place.logs}"
+    unnamed = f"cd {place.logs}/[0-9a-f]* && mkdir .new-scope.log && rm scope.log"
+    replaced = f"cd {place.logs}/[0-9a-f]* && echo other > new && mv new scope.log"
+    for command, recorded, message in ((removed, 0, "was removed: what it records is lost"), (unnamed, 0, "scope.log was removed or replaced"),
+                                       (replaced, 0, "scope.log was replaced by a file of other content")):
+        session, said, report, stats = _play(place, "disturbed", GPU_SCOPES_COMMAND=command)
+        equal((stats[SCOPES], said.count(message)), (recorded, 1), f"{command}: {said}")
+        lost, = re.findall(r"(\d+) lines: they could not be written, their file was removed or replaced", said)
+        _all_say(said, report, f"{lost} lines: they could not be written")
+        check(f"bytes        {stats[BYTES_LOST]}\n" in report and stats[BYTES_LOST] > 100 * int(lost), f"{command}: {report}")
+        equal(stats[BYTES], sum(f.stat().st_size for f in session.glob("[a-z]*.log") if f.read_bytes() != b"other\n"), f"{command}: bytes on disk")
+        if session.exists():
+            record = next(r for r in collector.records(session, "device") if r["type"] == "capture_capabilities")
+            closing = 0 if command == replaced else 2  # which go into the lost file
+            equal(record["losses"]["lines"], int(lost) - closing, "the closing record")
+            shutil.rmtree(session)
 
 
 def each_pause_ends_with_what_readers_need_in_every_channel(place):

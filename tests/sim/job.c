@@ -287,7 +287,7 @@ void job_tick(struct job *job)
     }
     forget_torn(job);
     kernel.self = job->pid;
-    session_dir_restore_names(&job->dir, (int64_t)kernel.now_ms * 1000000);
+    session_dir_restore_names_now_and_then(&job->dir, (int64_t)kernel.now_ms * 1000000);
     kernel.self = 0;
     for (int c = 0; c < JOB_CHANNELS; c++) {
         look_at_files(job, c);
@@ -319,7 +319,7 @@ void job_end(struct job *job)
         static const char *const names[] = {CHANNEL_NAMES};
         old_client_end(&job->old, names, JOB_CHANNELS);
     } else {
-        session_dir_restore_names(&job->dir, INT64_MAX);
+        session_dir_restore_names(&job->dir);
         session_dir_close(&job->dir);
     }
     kernel.self = 0;

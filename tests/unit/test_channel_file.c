@@ -55,11 +55,10 @@ static const char *channel_text(const struct channel_rig *rig, const char *name)
 
 static void channel_is_restored(struct channel_rig *rig)
 {
-    uint64_t lost_lines;
-    assert_int_equal(
-        channel_file_restore(&rig->file, rig->dir, CHANNEL_DEVICE, &lost_lines),
-        CHANNEL_RESTORED);
-    assert_int_equal(lost_lines, 0);
+    struct session_amount lost;
+    assert_int_equal(channel_file_restore(&rig->file, rig->dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_RESTORED);
+    assert_int_equal(lost.lines, 0);
 }
 
 static void it_goes_on_in_the_same_file(struct channel_rig *rig)
@@ -179,14 +178,13 @@ static void other_content_is_left_and_what_it_lacks_is_counted(void **state)
 {
     (void)state;
     struct channel_rig rig;
-    uint64_t lost_lines;
+    struct session_amount lost;
     channel_rig_open(&rig);
     assert_int_equal(write(rig.file.own.fd, "\n2\n3\n", 5), 5);
     channel_replace(&rig, "1\n4\n3\n");
-    assert_int_equal(
-        channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost_lines),
-        CHANNEL_REPLACED);
-    assert_int_equal(lost_lines, 2);
+    assert_int_equal(channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_REPLACED);
+    assert_int_equal(lost.lines, 2);
     assert_string_equal(channel_text(&rig, "device.log"), "1\n4\n3\n");
     assert_null(channel_text(&rig, ".new-device.log"));
     channel_rig_close(&rig);
@@ -239,15 +237,14 @@ static void what_cannot_be_read_is_no_other_content(void **state)
     (void)state;
     struct channel_rig rig;
     struct rlimit usual;
-    uint64_t lost_lines;
+    struct session_amount lost;
     channel_rig_open(&rig);
     channel_replace(&rig, "1");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = usual.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    assert_int_equal(
-        channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost_lines),
-        CHANNEL_NOT_RESTORED);
+    assert_int_equal(channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_NOT_RESTORED);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
     channel_is_restored(&rig);
     channel_rig_close(&rig);
