@@ -17,6 +17,7 @@
 #include "collector-lib/core/settings.h"
 #include "collector-lib/exit_hooks.h"
 #include "collector-lib/job/job_threads.h"
+#include "collector-lib/keep_loaded.h"
 #include "collector-lib/recorder.h"
 #include "collector-lib/session_messages.h"
 #include "collector-lib/session_open.h"
@@ -159,8 +160,9 @@ static bool hook_forks(void)
 /* As soon as the library is there, before the program has handlers of its own: of those
  * that are registered later, the one before fork() is called earlier, and the others
  * later. They call us, while no lock is held, and in a child that has been reset. */
-__attribute__((constructor(FIRST_CONSTRUCTOR))) static void hook_forks_at_load(void)
+__attribute__((constructor(FIRST_CONSTRUCTOR))) static void prepare_at_load(void)
 {
+    keep_loaded();
     hook_forks();
 }
 

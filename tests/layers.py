@@ -83,7 +83,7 @@ ONLY = {
     "cupti": ["collector-lib/cupti/cupti_api.h"],
     "dlfcn": ["collector-lib/sample/nvml_api.c", "collector-lib/trace/tracer_load.c",
               "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c",
-              "cli/transfer_module.c"],
+              "collector-lib/keep_loaded.c", "cli/transfer_module.c"],
 }
 # The headers of the C library and the kernel that each room may include, and those that only some may:
 # whatever else is spelled <...> is a library, and has to be listed above.
@@ -95,6 +95,7 @@ SYSTEM = {
     "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h", "locale.h",
             "linux/magic.h", "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h",
              "sys/syscall.h", "sys/vfs.h"},
+    "collector-lib": {"link.h"},
     "collector-lib/core": {"execinfo.h", "poll.h", "sys/random.h", "sys/statvfs.h"},
     "collector-lib/job": {"sys/wait.h"},
     "collector-lib/sample": {"arpa/inet.h", "net/if.h", "sys/ioctl.h", "sys/socket.h", "sys/sysinfo.h"},

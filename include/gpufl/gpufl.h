@@ -265,7 +265,8 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
  * and record nothing more: register them later, or call gpufl_init earlier.
  *
  * A program that is linked with libgpufl.a has a recorder of its own, which a library
- * with libgpufl.so, or gpufl trace, knows nothing of: each records a session. */
+ * with libgpufl.so, or gpufl trace, knows nothing of: each records a session. So has a
+ * shared object that is linked with it, which stays loaded after dlclose(). */
 GPUFL_API void gpufl_shutdown(void);
 
 /** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.

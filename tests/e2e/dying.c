@@ -188,9 +188,25 @@ static int end(const char *way)
     return 2;
 }
 
-/* A plugin that is unloaded while it records. */
-static int unload(const char *logs, const char *library)
+static struct {
+    pthread_barrier_t unloaded;
+    struct gpufl_scope (*begin)(const char *);
+    void (*end)(struct gpufl_scope);
+} plugin;
+
+static void *record_by_plugin(void *arg)
 {
+    plugin.end(plugin.begin("plugin"));
+    pthread_barrier_wait(&plugin.unloaded);
+    pthread_barrier_wait(&plugin.unloaded);
+    return arg;
+}
+
+/* A plugin that is unloaded while it records, before a thread that it knows ends, and
+ * main, which may leave. */
+static int unload(const char *logs, const char *way, const char *library)
+{
+    pthread_t thread;
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
     gpufl_status (*init)(const struct gpufl_init_options *);
     gpufl_status (*session_id)(char *);
@@ -205,11 +221,24 @@ static int unload(const char *logs, const char *library)
     if (init(&options) != GPUFL_OK) {
         return 3;
     }
+    *(void **)&plugin.begin = dlsym(handle, "gpufl_scope_begin");
+    *(void **)&plugin.end = dlsym(handle, "gpufl_scope_end");
+    pthread_barrier_init(&plugin.unloaded, NULL, 2);
     say_id(session_id);
+    if (pthread_create(&thread, NULL, record_by_plugin, NULL) != 0) {
+        return 3;
+    }
+    pthread_barrier_wait(&plugin.unloaded);
     nap();
     dlclose(handle);
     nap();
+    pthread_barrier_wait(&plugin.unloaded);
+    pthread_join(thread, NULL);
     say_evidence(-1);
+    if (strcmp(way, "leave") == 0) {
+        fflush(stdout);
+        pthread_exit(NULL);
+    }
     return EXIT_OF_THE_JOB;
 }
 
@@ -219,7 +248,7 @@ int main(int argc, char **argv)
     void *(*const threads[])(void *) = {record, watch};
     pthread_t thread;
     if (argc == 4) {
-        return unload(argv[1], argv[3]);
+        return unload(argv[1], argv[2], argv[3]);
     }
     options.log_path = argv[1];
     if (argc != 3 || gpufl_init(&options) != GPUFL_OK) {

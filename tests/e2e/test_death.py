@@ -3,7 +3,9 @@
 import contextlib
 import json
 import pathlib
+import shutil
 import signal
+import subprocess
 import sys
 import typing
 
@@ -121,9 +123,16 @@ def the_kernels_oom_killer_takes_no_more(place):
 
 
 def a_library_that_is_unloaded_while_it_records_harms_nobody(place):
-    done, session, _ = _die(place, "unload", lib.BUILD / "libgpufl.so")
-    equal((done.returncode, done.stderr), (7, ""), "exit code, errors")
-    check(collector.records(session, "device"), "the session is there")
+    """Neither the shared one nor a plugin that contains the static one."""
+    plugin = place.path / "plugin.so"
+    subprocess.run(["gcc", "-shared", "-o", plugin, "-Wl,--whole-archive", lib.BUILD / "libgpufl.a", "-Wl,--no-whole-archive",
+                    "-ldl", "-pthread", *lib.SANITIZER], check=True)
+    for library in (lib.BUILD / "libgpufl.so", plugin):
+        for way, status in (("unload", 7), ("leave", 0)):
+            done, session, _ = _die(place, way, library)
+            equal((done.returncode, done.stderr), (status, ""), f"{library.name}, {way}: exit code, errors")
+            check(collector.records(session, "device"), "the session is there")
+            shutil.rmtree(session)
 
 
 if __name__ == "__main__":
