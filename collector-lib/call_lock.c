@@ -32,6 +32,11 @@ void call_lock_patience(uint64_t ms)
     library_log_patience(ms);
 }
 
+uint64_t call_lock_patience_ms(void)
+{
+    return atomic_load_explicit(&calls.patience_ms, memory_order_relaxed);
+}
+
 void call_lock_keep_for(pid_t process)
 {
     atomic_store_explicit(&calls.recorder, process, memory_order_relaxed);
@@ -52,7 +57,7 @@ static int take_calls(uint64_t ms)
 
 int call_lock_soon(const char *call)
 {
-    uint64_t ms = atomic_load_explicit(&calls.patience_ms, memory_order_relaxed);
+    uint64_t ms = call_lock_patience_ms();
     int rc = take_calls(ms);
     if (rc == ETIMEDOUT) {
         library_log(GPUFL_LOG_ERROR,

@@ -10,6 +10,7 @@
 /** As long as another call may take to end a session, in ms, and the program's function
  * for messages to return; the default is that of a session with default settings. */
 void call_lock_patience(uint64_t ms);
+uint64_t call_lock_patience_ms(void);
 
 /** While a session of \p process runs (0 = none does), no other has the lock: a child of
  * _Fork() or clone(2), for which no handler of fork() has run, may share the memory and

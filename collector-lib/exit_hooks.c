@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #include "collector-lib/call_lock.h"
+#include "collector-lib/exit_bound.h"
+
+#define LOADER_PATIENCE 3 /* as long as a session has to end */
 
 /* Of the C++ ABI: atexit() with a key, by which it is called and taken out. */
 int __cxa_atexit(void (*function)(void *arg), void *arg, void *key);
@@ -30,6 +33,7 @@ static void stop_at_exit(bool before_runtime)
     if (rc == 0) {
         call_lock_release();
     }
+    exit_bound(call_lock_patience_ms() * LOADER_PATIENCE);
 }
 
 static void end_at_exit(void)

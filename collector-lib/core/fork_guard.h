@@ -8,14 +8,25 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/** The longest that fork() waits: our dlopen() may itself wait for the thread that forks.
- */
+/** The longest that fork() waits for each lock: our dlopen() may itself wait for the
+ * thread that forks. */
 #define FORK_GUARD_MS 1000
 
-/** Around anything that changes or walks the loader's list of libraries, and around the
- * opening and closing of a session's files, which a child closes. Do not nest. */
+/** Around the opening and closing of a session's files, which a child closes, and
+ * around what walks the loader's list of libraries. Do not nest. */
 void fork_guard_enter(void);
 void fork_guard_leave(void);
+
+/** Around anything that loads or looks up, which waits for what others load: code of a
+ * library that is loaded may be slow, or hang. Only threads of ours for which nobody
+ * waits may load by the first one; the second one waits as fork() does, \return false if
+ * that was in vain. No files are opened or closed meanwhile by the one who loads. */
+void fork_guard_load(void);
+bool fork_guard_load_soon(void);
+void fork_guard_loaded(void);
+
+/** Whether a thread of ours loads a library now. */
+bool fork_guard_loads(void);
 
 /** The handlers for pthread_atfork. */
 void fork_guard_before(void);

@@ -69,9 +69,9 @@ static bool load_symbols(void *library, struct nvml *api)
 
 void *nvml_load(struct nvml *api)
 {
-    fork_guard_enter();
+    fork_guard_load();
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    fork_guard_leave();
+    fork_guard_loaded();
     if (library && !load_symbols(library, api)) {
         nvml_unload(library);
         library = NULL;
@@ -83,7 +83,7 @@ void *nvml_load(struct nvml *api)
 
 void nvml_unload(void *library)
 {
-    fork_guard_enter();
+    fork_guard_load();
     dlclose(library);
-    fork_guard_leave();
+    fork_guard_loaded();
 }

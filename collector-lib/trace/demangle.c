@@ -13,19 +13,27 @@
 
 typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
+static void *look_up(void)
+{
+    void *at = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    if (!at) {
+        void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        at = library ? dlsym(library, "__cxa_demangle") : NULL;
+    }
+    dlerror();
+    dlerror(); /* frees what the thread has of what is missing: it is lost in a fork */
+    return at;
+}
+
+/* Names stay as they are while a driver hangs that is being loaded. */
 static demangler find_demangler(void)
 {
     static _Atomic demangler found; /* two of our threads may look it up at once */
     demangler known = atomic_load(&found);
-    void *at = known ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    if (!known && !at) {
-        fork_guard_enter();
-        void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-        fork_guard_leave();
-        at = library ? dlsym(library, "__cxa_demangle") : NULL;
-        dlerror();
-        dlerror(); /* frees what the thread has of what is missing: it is lost in a fork
-                    */
+    void *at = NULL;
+    if (!known && fork_guard_load_soon()) {
+        at = look_up();
+        fork_guard_loaded();
     }
     if (at) {
         memcpy(&known, &at, sizeof known);

@@ -80,6 +80,21 @@ static void start_tracer(struct profiler *p, const struct settings *settings,
     }
 }
 
+/* Not while a driver hangs that an earlier session loads: what we load would wait for it.
+ */
+static void start_tracer_alone(struct profiler *p, const struct settings *settings,
+                               const struct tracer_listener *listener)
+{
+    if (fork_guard_load_soon()) {
+        start_tracer(p, settings, listener);
+        fork_guard_loaded();
+    } else {
+        snprintf(p->why, sizeof p->why,
+                 "the GPU driver, which an earlier session loads, has not returned");
+        p->runs = GPUFL_ENGINE_MONITOR;
+    }
+}
+
 /* The highest one that is built and that the operator allows. */
 static void choose(struct profiler *p, const struct settings *settings)
 {
@@ -107,9 +122,7 @@ void profiler_start(struct profiler *p, const struct settings *settings,
         snprintf(p->why, sizeof p->why, "backend None opens no GPU library");
         p->runs = GPUFL_ENGINE_MONITOR;
     } else if (p->runs != GPUFL_ENGINE_MONITOR) {
-        fork_guard_enter();
-        start_tracer(p, settings, listener);
-        fork_guard_leave();
+        start_tracer_alone(p, settings, listener);
     }
     if (p->why[0]) {
         library_log(GPUFL_LOG_WARNING,

@@ -187,8 +187,12 @@ static void writer_free(struct writer *w)
     if (!sampler_close(&w->sampler, w->stop_by_ns)) {
         library_log(GPUFL_LOG_ERROR,
                     "session %s has ended without the GPU driver, which has not "
-                    "returned for %" PRIu64 " ms: its thread is left behind",
-                    w->dir->id, w->settings.shutdown_ms);
+                    "returned for %" PRIu64 " ms: its thread is left behind%s",
+                    w->dir->id, w->settings.shutdown_ms,
+                    fork_guard_loads()
+                        ? ", and exit() waits some seconds for its library "
+                          "to be loaded"
+                        : "");
         job_threads_watch();
     }
     close_directory(w->dir);

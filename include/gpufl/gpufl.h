@@ -264,6 +264,11 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
  * atexit() that the program has registered before its first gpufl_init run after that,
  * and record nothing more: register them later, or call gpufl_init earlier.
  *
+ * A GPU driver that hangs while its library is loaded has the loader's lock: dlopen() of
+ * the program waits for it, and so does exit(), behind all handlers. After 9 s (three
+ * times as long as a session has to end) the process ends with its status and flushed
+ * streams; destructors of shared objects do not run. Without /proc, exit() waits on.
+ *
  * A program that is linked with libgpufl.a has a recorder of its own, which a library
  * with libgpufl.so, or gpufl trace, knows nothing of: each records a session. So has a
  * shared object that is linked with it, which stays loaded after dlclose(). */

@@ -49,6 +49,27 @@ def a_driver_that_never_answers_keeps_one_thread_however_many_sessions_there_are
     equal(done.stderr.count("no figures of devices: the GPU driver has not returned since an earlier session"), 4, done.stderr)
 
 
+def a_driver_that_hangs_while_it_is_loaded_stalls_nothing(place):
+    """The loader's lock is held meanwhile: by exit(), too, it is waited for."""
+    if lib.SANITIZER or lib.VALGRIND:
+        lib.skip("the thread that is left behind is taken for a leak")
+    loaded = place.path / "loaded"
+    again = ("init", "scope:step:100", "shutdown")
+    for words, late in (((*again, *again), False), (("init", "fork", "scope:step:100", "shutdown"), False),
+                        ((*again, f"touch:{loaded}"), True)):
+        done, session, _, missing = _record(place, *words, GPUFL_SHUTDOWN_TIMEOUT_MS="50", FAKE_NVML_LOADED=str(loaded),
+                                            GPUFL_PROFILING_ENGINE="Trace",
+                                            LD_LIBRARY_PATH=f"{lib.BUILD / 'tests/fake'}:{lib.BUILD}")
+        for each in place.logs.iterdir():
+            equal((_ends(each), collector.paired(each)), (1, {"step": 1}), f"{each}: it is whole")
+        check(missing > 0, "missing samples are counted")
+        check(f"{session.name} has ended without the GPU driver" in done.stderr and "exit() waits some seconds" in done.stderr, done.stderr)
+        equal(("has no end" in done.stderr, done.stderr.count("exit() has given up")), (False, not late), done.stderr)
+        if words == (*again, *again):
+            check("Trace is not available: the GPU driver, which an earlier session loads, has not returned" in done.stderr or
+                  not (lib.BUILD / "libgpufl-cupti.so").exists(), done.stderr)
+
+
 def a_slow_driver_gives_what_it_can(place):
     _, session, _, missing = _record(place, "init", "scope:step:2000", "shutdown", FAKE_NVML_SAMPLE_MS="100")
     host = len(list(collector.rows(session, "system", "host_metric_batch")))

@@ -11,6 +11,7 @@
  * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long, below 1,000
  * FAKE_NVML_LIE=name    count: of devices and processes; text: names without an end, of
  * bytes that are no text; numbers: the largest; nothing: nothing is told
+ * FAKE_NVML_LOADED=path it is loaded once there is that file
  * FAKE_NVML_SLOW=path   it takes 200 ms to load; path.begun, then path.done say how far
  */
 #include <stdio.h>
@@ -94,22 +95,32 @@ static void say(const char *path, const char *how)
     }
 }
 
-__attribute__((constructor)) static void load_slowly(void)
-{
-    const char *path = getenv("FAKE_NVML_SLOW");
-    struct timespec t = {.tv_nsec = 200000000};
-    if (path) {
-        say(path, "begun");
-        nanosleep(&t, NULL);
-        say(path, "done");
-    }
-}
-
 static void hang(const char *where)
 {
     const char *wanted = getenv("FAKE_NVML_HANG");
     while (wanted && strcmp(wanted, where) == 0) {
         pause();
+    }
+}
+
+static void load_late(void)
+{
+    const char *until = getenv("FAKE_NVML_LOADED");
+    const struct timespec t = {.tv_nsec = 10000000};
+    while (until && access(until, F_OK) != 0) {
+        nanosleep(&t, NULL);
+    }
+}
+
+__attribute__((constructor)) static void load_slowly(void)
+{
+    const char *path = getenv("FAKE_NVML_SLOW");
+    struct timespec t = {.tv_nsec = 200000000};
+    load_late();
+    if (path) {
+        say(path, "begun");
+        nanosleep(&t, NULL);
+        say(path, "done");
     }
 }
 
