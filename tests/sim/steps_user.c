@@ -66,6 +66,14 @@ static bool is_newest(const struct job *job, const char *name)
     return !inode_look(job->inode, next);
 }
 
+/* It is complete without it, also if a power failure gives the file back later. */
+static void forget_stray(struct job *job, const char *name)
+{
+    if (strcmp(job->stray, name) == 0) {
+        job->stray[0] = '\0';
+    }
+}
+
 static void damage_file(struct world *world, struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
@@ -82,6 +90,7 @@ static void damage_file(struct world *world, struct job *job, const struct step 
         if (is_newest(job, name)) {
             job_newest_deleted(job);
         }
+        forget_stray(job, name);
         inode_unlink(job->inode, name);
     } else {
         inode_resize(file, file->size ? step->b % file->size : 0);
@@ -179,8 +188,8 @@ static void note_stray(struct job *job, const char *name)
     job->harm |= JOB_HAS_OTHERS;
     if (kernel_is_alive(job->pid) && name[0]) {
         snprintf(job->stray, sizeof job->stray, "%s", name);
-    } else if (strcmp(job->stray, name) == 0) {
-        job->stray[0] = '\0';
+    } else {
+        forget_stray(job, name);
     }
 }
 
