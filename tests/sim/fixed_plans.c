@@ -232,6 +232,11 @@ static const struct {
     {"a_newest_sealed_file_of_another_host_that_is_deleted_unsent",
      {PLAIN_OF(600, 10), .far = true, .own_state = true, .jobs_far = true},
      {BEGIN, WRITE(2), END, STEP(DELETE_FILE, 5, 0)}},
+    {"a_cut_file_that_a_backend_without_positions_refuses",
+     {PLAIN},
+     {BEGIN, END, WAIT(15000), STEP(CAPABILITY, 0, 0), STEP(CUT_FILE, 1, 137),
+      STEP(COPY_SESSION, 445108067, 517650126),
+      STEP(RENAME_SESSION, 236188273, 404103684), STEP(LOSE_STATE, 0, 0), WAIT(9000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -158,7 +158,7 @@ static bool inspect_leaves(struct stream *st, const struct scan_channel *seen, b
     bool settled = !pending && !rewritten_since(st, seen);
     bool waits = pending && st->unfinished && same;
     if ((settled || waits) && inspect_is_to_be_asked(st)) {
-        st->unproved = st->positions; /* what the backend has is compared */
+        st->unproved = st->unproved || st->positions; /* its end is compared */
         stream_enqueue(st, false, now_ms);
         return true;
     }
