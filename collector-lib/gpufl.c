@@ -249,6 +249,7 @@ static gpufl_status begin_locked(const struct gpufl_init_options *options)
     struct gpufl_init_options given;
     struct settings settings;
     char why[256];
+    library_log_note_stderr();
     gpufl_status status = settings_begin(options, &given, &settings, why);
     if (status == GPUFL_OK) {
         status = start_locked(&given, &settings, why);

@@ -14,13 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/held_signals.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/own_fd.h"
 #include "collector-lib/core/thread.h"
 
 #define STDERR_WAIT_MS 100
@@ -32,38 +35,54 @@ static struct {
     _Atomic int64_t since_ns; /* the function was called; 0 = it has returned */
     _Atomic int64_t said_ns;  /* the call of which it was said that it hangs */
     _Atomic uint64_t patience_ms;
+    /* Of the file that standard error is. */
+    _Atomic int number;
+    _Atomic uint64_t device, inode;
 } library = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
-             .patience_ms = LIBRARY_LOG_PATIENCE_MS};
+             .patience_ms = LIBRARY_LOG_PATIENCE_MS,
+             .number = -1};
+
+__attribute__((constructor)) void library_log_note_stderr(void)
+{
+    struct stat st;
+    int number = fileno(stderr);
+    bool is_open = number >= 0 && fstat(number, &st) == 0;
+    atomic_store_explicit(&library.number, is_open ? number : -1, memory_order_relaxed);
+    if (is_open) {
+        atomic_store_explicit(&library.device, st.st_dev, memory_order_relaxed);
+        atomic_store_explicit(&library.inode, st.st_ino, memory_order_relaxed);
+    }
+}
+
+/* \return -1 if its number is closed, or has another file, which may be one of the job's
+ * data: where a job has closed standard error, the next file that it opens. */
+static int number_of_stderr(void)
+{
+    const struct own_fd noted = {
+        .fd = atomic_load_explicit(&library.number, memory_order_relaxed),
+        .device = atomic_load_explicit(&library.device, memory_order_relaxed),
+        .inode = atomic_load_explicit(&library.inode, memory_order_relaxed)};
+    return own_fd_is_ours(&noted) ? noted.fd : -1;
+}
 
 void library_log_patience(uint64_t ms)
 {
     atomic_store_explicit(&library.patience_ms, ms, memory_order_relaxed);
 }
 
-/* A signal that was pending before stays so. */
 /* Of the signals that a write may raise, and that would end or stop the job: nobody reads
  * the pipe, the file may not grow, the job is in the background of the terminal (with
  * SIGTTOU blocked, the write succeeds: termios(3)). */
 static void write_without_signals(int fd, const char *text, size_t len)
 {
-    const struct timespec at_once = {0};
-    sigset_t raised;
-    sigset_t old;
-    sigset_t pending;
-    sigemptyset(&raised);
-    sigaddset(&raised, SIGPIPE);
-    sigaddset(&raised, SIGXFSZ);
-    sigaddset(&raised, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &raised, &old);
-    sigpending(&pending);
+    static const int may_come[] = {SIGPIPE, SIGXFSZ, SIGTTOU, 0};
+    struct held_signals held;
+    held_signals_begin(&held, may_come);
     ssize_t n = write(fd, text, len);
-    int signal = n >= 0 ? 0 : errno == EPIPE ? SIGPIPE : errno == EFBIG ? SIGXFSZ : 0;
-    if (signal && !sigismember(&pending, signal)) {
-        sigemptyset(&raised);
-        sigaddset(&raised, signal);
-        sigtimedwait(&raised, NULL, &at_once);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    held_signals_end(&held, n >= 0           ? 0
+                            : errno == EPIPE ? SIGPIPE
+                            : errno == EFBIG ? SIGXFSZ
+                                             : 0);
 }
 
 /* A pipe that nobody reads any more neither ends the job nor holds it up: one that takes
@@ -73,13 +92,13 @@ static void write_to_stderr(const char *line)
     static const char prefix[] = "[GPUFL] ";
     char text[PIPE_BUF];
     size_t len = strnlen(line, sizeof text - sizeof prefix);
-    struct pollfd out = {.fd = fileno(stderr), .events = POLLOUT};
     int saved = errno;
+    struct pollfd out = {.fd = number_of_stderr(), .events = POLLOUT};
     memcpy(text, prefix, sizeof prefix - 1);
     memcpy(text + sizeof prefix - 1, line, len);
     len += sizeof prefix - 1;
     text[len++] = '\n';
-    if (poll(&out, 1, STDERR_WAIT_MS) == 1 && out.revents & POLLOUT) {
+    if (out.fd >= 0 && poll(&out, 1, STDERR_WAIT_MS) == 1 && out.revents & POLLOUT) {
         write_without_signals(out.fd, text, len);
     }
     errno = saved;

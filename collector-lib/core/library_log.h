@@ -13,6 +13,10 @@
 __attribute__((format(printf, 2, 3))) void library_log(enum gpufl_log_level level,
                                                        const char *format, ...);
 
+/** From now on, standard error is the file that has its number now; it is called when the
+ * library is loaded, too. */
+void library_log_note_stderr(void);
+
 /** The program's function has so many ms to return, by default as many as a session with
  * default settings has to end; afterwards messages go to stderr until it has. */
 #define LIBRARY_LOG_PATIENCE_MS 3000

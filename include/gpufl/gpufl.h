@@ -230,8 +230,10 @@ enum gpufl_log_level {
 typedef void (*gpufl_log_fn)(void *arg, enum gpufl_log_level level, const char *line);
 
 /** Passes messages to \p log, with \p arg, which would be written to stderr; NULL: to
- * stderr again. May be called at any time, by any thread, before gpufl_init, too; when it
- * returns, the function that was set before has ended and is not called any more.
+ * stderr again, which is the file that descriptor 2 is when the library is loaded, or
+ * later in gpufl_init: nothing is written once another file has the number. May be called
+ * at any time, by any thread, before gpufl_init, too; when it returns, the function that
+ * was set before has ended and is not called any more.
  *
  * \p log is called on threads of gpufl and of the job, one call at a time, and gpufl
  * waits for it: it must return soon. It may begin and end scopes and call this function,

@@ -415,6 +415,18 @@ SHARED = ["-DLINKED", "-Wl,--no-as-needed", f"-L{lib.BUILD}", "-lgpufl", f"-Wl,-
 STATIC = ["-DLINKED", lib.BUILD / "libgpufl.a"]
 
 
+def nothing_is_written_to_a_file_that_gets_the_number_of_stderr(place):
+    program = _built(place, "other_stderr", "other_stderr.c", *SHARED)
+    for when, written in (("within", False), ("before", True)):
+        file = place.path / when
+        done = subprocess.run([program, place.logs, file, when], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                              env=lib.environment({}))
+        equal((done.returncode, done.stdout, done.stderr), (0, "", ""), when)
+        text = file.read_text()
+        equal((text.startswith("weights\n"), text.count("was removed: what it records is lost"), "[GPUFL]" in text),
+              (True, int(written), written), text)
+
+
 def handlers_of_fork_may_call_gpufl_whenever_they_were_registered(place):
     """Those that are there before the library is loaded only record: they wait for nothing, and nothing blames the disk."""
     all_three = [{"before": 1}, {"behind": 1, "goes on": 1}, {"in the child": 1}]
