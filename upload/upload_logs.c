@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/held_signals.h"
 #include "base/message.h"
 #include "base/parse_bool.h"
 #include "upload/engine/closed_own.h"
@@ -260,5 +261,12 @@ gpufl_status upload_logs_check(const struct gpufl_upload_options *options,
 gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
                                struct gpufl_upload_result *result)
 {
-    return upload_logs_named(options, NULL, result);
+    static const int may_come[] = {SIGXFSZ, 0}; /* the journal may not grow */
+    struct held_signals held;
+    held_signals_begin(&held, may_come);
+    gpufl_status status = upload_logs_named(options, NULL, result);
+    int reason = errno;
+    held_signals_end(&held, SIGXFSZ);
+    errno = reason;
+    return status;
 }

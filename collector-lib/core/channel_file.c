@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,6 +115,14 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
         unlinkat(dir, next, 0);
     }
     own_fd_close(&begun);
+}
+
+uint64_t channel_file_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+               ? limit.rlim_cur
+               : UINT64_MAX;
 }
 
 void channel_file_tear(struct channel_file *file, uint64_t bytes)

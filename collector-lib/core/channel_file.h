@@ -30,6 +30,9 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
  * number already is only followed by a new one. */
 void channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
 
+/** How many bytes a file of this process may have (RLIMIT_FSIZE). */
+uint64_t channel_file_limit(void);
+
 /** Notes that the \p bytes at its end are half a line. */
 void channel_file_tear(struct channel_file *file, uint64_t bytes);
 

@@ -312,7 +312,9 @@ bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel
                              size_t len)
 {
     const struct channel_file *file = &dir->file[channel];
-    return file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes;
+    uint64_t bytes = file->size_bytes + len;
+    return file->size_bytes > 0 &&
+           (bytes > dir->rotate_bytes || bytes > channel_file_limit());
 }
 
 size_t session_dir_append(struct session_dir *dir, enum channel channel,

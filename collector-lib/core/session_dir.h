@@ -50,7 +50,8 @@ bool session_dir_has(const struct session_dir *dir, enum channel channel);
  * open. */
 void session_dir_mend(struct session_dir *dir);
 
-/** Appends whole lines with one write; rotates first if they would exceed rotate_bytes.
+/** Appends whole lines with one write; rotates first if they would exceed rotate_bytes,
+ * or what a file of the process may have.
  * \return how many bytes of whole lines are in the file: \p len, or less with errno. A
  * torn line is cut off. */
 size_t session_dir_append(struct session_dir *dir, enum channel channel,

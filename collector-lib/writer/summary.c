@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/held_signals.h"
 
 /* Of each table. A job may make up tens of thousands of names. */
 #define REPORT_NAMES 20u
@@ -129,17 +132,27 @@ void summary_fini(struct summary *s)
     memset(s, 0, sizeof *s);
 }
 
+/* \return 0 or an errno. */
+static int write_report(const char *report, FILE *out)
+{
+    bool written = fputs(report, out) >= 0;
+    int reason = errno;
+    bool closed = (out == stdout ? fflush(out) : fclose(out)) == 0;
+    return !written ? reason : closed ? 0 : errno;
+}
+
+/* On a thread of the program, which a file that may not grow would end. */
 gpufl_status summary_write(const char *report, const char *path)
 {
+    static const int may_come[] = {SIGPIPE, SIGXFSZ, 0};
+    struct held_signals held;
     FILE *out = path && *path ? fopen(path, "we") : stdout;
     if (!out) {
         return GPUFL_ERR_IO;
     }
-    bool written = fputs(report, out) >= 0;
-    int reason = errno;
-    bool closed = (out == stdout ? fflush(out) : fclose(out)) == 0;
-    if (!written) {
-        errno = reason;
-    }
-    return written && closed ? GPUFL_OK : GPUFL_ERR_IO;
+    held_signals_begin(&held, may_come);
+    int reason = write_report(report, out);
+    held_signals_end(&held, reason == EPIPE ? SIGPIPE : reason == EFBIG ? SIGXFSZ : 0);
+    errno = reason ? reason : errno;
+    return reason ? GPUFL_ERR_IO : GPUFL_OK;
 }

@@ -78,12 +78,42 @@ static size_t append_with_names(struct writer *w, enum channel channel,
     return kept > names ? kept - names : 0;
 }
 
+/* \return how many of the bytes behind \p at are whole lines, and fewer than \p most, or
+ * one line. */
+static size_t lines_within(const struct text *text, size_t at, size_t most)
+{
+    const char *from = text->data + at;
+    size_t left = text->len - at;
+    const char *end = left > most ? memrchr(from, '\n', most) : from + left - 1;
+    end = end ? end : memchr(from, '\n', left);
+    return end ? (size_t)(end - from) + 1 : left;
+}
+
+/* A file may be allowed to have fewer bytes than are written at once: half of it for the
+ * lines, and the other one for names. */
+static size_t append_in_parts(struct writer *w, enum channel channel,
+                              const struct text *text)
+{
+    uint64_t limit = channel_file_limit();
+    size_t most = limit < SIZE_MAX ? limit / 2 : SIZE_MAX;
+    size_t done = 0;
+    size_t kept = 0;
+    size_t len = 0;
+    while (done < text->len && kept == len) {
+        len = lines_within(text, done, most);
+        kept = append_with_names(w, channel,
+                                 &(struct text){.data = text->data + done, .len = len});
+        done += kept;
+    }
+    return done;
+}
+
 size_t writer_append(struct writer *w, enum channel channel, const struct text *text)
 {
     if (lines_failed(w, channel, text) || text->len == 0) {
         return 0;
     }
-    size_t kept = w->spool.paused ? 0 : append_with_names(w, channel, text);
+    size_t kept = w->spool.paused ? 0 : append_in_parts(w, channel, text);
     if (kept < text->len) {
         count_lost(w, channel, text->data + kept, text->len - kept);
     }

@@ -204,6 +204,11 @@ static void disturbed(void)
     if (system(getenv("GPU_SCOPES_COMMAND")) != 0) {
         exit(4);
     }
+    for (int i = 0; i < 3000; i++) {
+        GFL_SCOPE("burst")
+        {
+        }
+    }
     step("behind", "_Z6secondPf", 3);
 }
 

@@ -61,6 +61,16 @@ def a_stderr_that_may_not_grow_does_not_end_the_job(place):
     equal((done.returncode, len(done.stdout.splitlines())), (0, 2), "it goes on")
 
 
+def files_that_may_not_grow_end_no_job(place):
+    """The report, and the journal of an upload, are written on the job's thread."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+    done = subprocess.run([lib.BUILD / "tests/e2e/script", f"log_path={place.logs}", "init", f"scope:{'long' * 100}:1", "shutdown",
+                           f"report:{place.path / 'report'}", "errno", "backend_url=http://127.0.0.1:9", "api_key=k", "upload", "errno"],
+                          capture_output=True, text=True, preexec_fn=limit, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({"STATE_DIRECTORY": str(place.path)}))
+    equal((done.returncode, done.stdout.splitlines()[1:]), (0, ["3", "EFBIG", "3 0 0", "EFBIG"]), f"it goes on: {done.stderr}")
+
+
 def a_message_does_not_stop_a_job_in_the_background_of_a_terminal(place):
     """There SIGTTOU stops who writes, if the terminal is set so (stty tostop)."""
     leader, terminal = pty.openpty()

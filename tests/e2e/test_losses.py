@@ -263,6 +263,15 @@ def what_others_remove_to_the_end_is_counted(place):
             shutil.rmtree(session)
 
 
+def a_file_that_may_not_grow_is_followed_by_another_one(place):
+    """RLIMIT_FSIZE; a batch that is longer than a file may be is written into several."""
+    limit = 120_000  # two lines of many scopes
+    session, said, _, stats = _play(place, "disturbed", GPU_SCOPES_COMMAND=f"prlimit --pid $PPID --fsize={limit}")
+    equal((said, stats[BYTES_LOST], _closing(session)[0]), ("", 0, {}), "nothing is lost")
+    equal(collector.paired(session), {"before": 1, "burst": 3000, "behind": 3}, "scopes")
+    check((session / "scope.1.log").exists() and all(f.stat().st_size <= limit for f in session.iterdir()), "other files")
+
+
 def each_pause_ends_with_what_readers_need_in_every_channel(place):
     if lib.SANITIZER:
         lib.skip("its runtime wants to be loaded first")

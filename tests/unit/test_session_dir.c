@@ -79,19 +79,24 @@ static void recording_close(struct recording *r)
     dirs_remove(r->root);
 }
 
-/* Appends a line to a file that cannot be longer than \p most. */
-static size_t recording_append(struct recording *r, rlim_t most)
+/* Appends to a file that cannot be longer than \p most. */
+static size_t recording_append_text(struct recording *r, const char *text, rlim_t most)
 {
     struct rlimit usual;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
     const struct rlimit limit = {.rlim_cur = most, .rlim_max = usual.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    size_t kept = session_dir_append(&r->dir, CHANNEL_DEVICE, LINE, strlen(LINE));
+    size_t kept = session_dir_append(&r->dir, CHANNEL_DEVICE, text, strlen(text));
     int saved = errno;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
     errno = saved;
     return kept;
+}
+
+static size_t recording_append(struct recording *r, rlim_t most)
+{
+    return recording_append_text(r, LINE, most);
 }
 
 static void recording_has(const struct recording *r, const char *text)
@@ -120,15 +125,26 @@ static void half_a_line_is_cut_off(void **state)
     struct recording r;
     recording_open(&r);
     assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
-    for (size_t i = 0; i < 63; i++) {
-        assert_int_equal(recording_append(&r, 512), strlen(LINE));
-    }
-    assert_int_equal(session_dir_append(&r.dir, CHANNEL_DEVICE, "\n\n\n", 3), 3);
-    assert_int_equal(recording_append(&r, 519), 0);
+    char lines[600];
+    memset(lines, ' ', sizeof lines);
+    memcpy(lines, LINE, strlen(LINE));
+    memcpy(lines + sizeof lines - 2, "\n", 2);
+    assert_int_equal(recording_append_text(&r, lines, 512), strlen(LINE));
     assert_int_equal(errno, EFBIG);
-    struct stat st;
-    assert_int_equal(fstat(r.dir.file[CHANNEL_DEVICE].own.fd, &st), 0);
-    assert_int_equal(st.st_size, 64 * strlen(LINE) + 3);
+    recording_has(&r, LINE);
+    assert_int_equal(r.dir.file[CHANNEL_DEVICE].size_bytes, strlen(LINE));
+    recording_close(&r);
+}
+
+static void a_file_that_may_not_grow_is_followed_by_another_one(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    for (size_t i = 0; i < 3 * 64; i++) {
+        assert_int_equal(recording_append(&r, 512 + i % 8), strlen(LINE));
+    }
+    assert_int_equal(r.dir.file[CHANNEL_DEVICE].rotated, 2);
     recording_close(&r);
 }
 
@@ -252,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_a_line_is_cut_off),
+        cmocka_unit_test(a_file_that_may_not_grow_is_followed_by_another_one),
         cmocka_unit_test(nothing_is_written_behind_half_a_line),
         cmocka_unit_test(half_a_line_that_could_not_be_cut_off_is_before_the_next_ones),
         cmocka_unit_test(a_file_that_was_emptied_is_not_made_longer),
