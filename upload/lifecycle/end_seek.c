@@ -100,8 +100,7 @@ static enum made seek_hold(struct stream *st, enum held_reason reason)
     return MADE_NOTHING;
 }
 
-/* Likewise; a person may go by \p state, whatever the reason is that was to be asked for.
- */
+/* Likewise; a person may go by \p state, whatever reason was to be asked for. */
 static enum made seek_hold_as(struct stream *st, enum held_reason reason, uint8_t state)
 {
     (void)!position_note_end(st, (enum end_state)state);
@@ -297,6 +296,7 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
         told ? told->without_positions : (st->sequence > 0 || imported) && !st->positions;
     if (windowed && !st->end.at.file && !st->positions) {
         if (position_choose(st, false)) {
+            st->unproved = false; /* windows have no end to compare */
             seek_wait(st, now_ms);
         }
     } else if (windowed) {
