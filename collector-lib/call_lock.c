@@ -68,31 +68,43 @@ int call_lock_soon(const char *call)
     return rc;
 }
 
-bool call_lock_enter(const char *call, int *cancel_state)
+static void call_hold_begin(struct call_hold *hold)
 {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &hold->cancel_state);
+    held_floats_begin(&hold->floats);
+}
+
+static void call_hold_end(const struct call_hold *hold)
+{
+    held_floats_end(&hold->floats);
+    pthread_setcancelstate(hold->cancel_state, NULL);
+}
+
+bool call_lock_enter(const char *call, struct call_hold *hold)
+{
+    call_hold_begin(hold);
     int rc = call_lock_soon(call);
     if (rc != 0) {
-        pthread_setcancelstate(*cancel_state, NULL);
+        call_hold_end(hold);
         errno = rc == ETIMEDOUT ? EBUSY : rc;
     }
     return rc == 0;
 }
 
-bool call_lock_try(int *cancel_state)
+bool call_lock_try(struct call_hold *hold)
 {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+    call_hold_begin(hold);
     bool taken = take_calls(TRY_MS) == 0;
     if (!taken) {
-        pthread_setcancelstate(*cancel_state, NULL);
+        call_hold_end(hold);
     }
     return taken;
 }
 
-void call_lock_leave(int cancel_state)
+void call_lock_leave(const struct call_hold *hold)
 {
     pthread_mutex_unlock(&calls.lock);
-    pthread_setcancelstate(cancel_state, NULL);
+    call_hold_end(hold);
 }
 
 void call_lock_release(void)

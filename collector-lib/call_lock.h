@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/held_floats.h"
+
 /** As long as another call may take to end a session, in ms, and the program's function
  * for messages to return; the default is that of a session with default settings. */
 void call_lock_patience(uint64_t ms);
@@ -26,16 +28,22 @@ bool call_lock_is_others(void);
  */
 int call_lock_soon(const char *call);
 
+/** What a thread of the program has while it is in a call of ours. */
+struct call_hold {
+    int cancel_state;
+    struct held_floats floats;
+};
+
 /** The same, and disables cancellation: a thread that is cancelled while it waits for the
  * writer would keep the lock. \return false with errno EBUSY, EDEADLK,
  * EAGAIN or ECHILD. */
-bool call_lock_enter(const char *call, int *cancel_state);
+bool call_lock_enter(const char *call, struct call_hold *hold);
 
 /** Takes it if it becomes free within 200 ms, longer than most calls have it; not if this
  * thread has it. */
-bool call_lock_try(int *cancel_state);
+bool call_lock_try(struct call_hold *hold);
 
-void call_lock_leave(int cancel_state);
+void call_lock_leave(const struct call_hold *hold);
 
 /** Releases what call_lock_soon has taken. */
 void call_lock_release(void);

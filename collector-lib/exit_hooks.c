@@ -25,6 +25,8 @@ static struct {
 
 static void stop_at_exit(bool before_runtime)
 {
+    struct held_floats floats;
+    held_floats_begin(&floats);
     int rc = exits.given_up ? ETIMEDOUT : call_lock_soon("exit()");
     exits.given_up = rc == ETIMEDOUT;
     if (rc == 0 || rc == EDEADLK) {
@@ -34,6 +36,7 @@ static void stop_at_exit(bool before_runtime)
         call_lock_release();
     }
     exit_bound(call_lock_patience_ms() * LOADER_PATIENCE);
+    held_floats_end(&floats);
 }
 
 static void end_at_exit(void)

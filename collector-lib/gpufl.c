@@ -236,12 +236,12 @@ static gpufl_status start_locked(const struct gpufl_init_options *given,
     return status;
 }
 
-static void leave(int cancel_state)
+static void leave(const struct call_hold *hold)
 {
     if (atomic_exchange_explicit(&process.stop_asked, false, memory_order_relaxed)) {
         stop_locked();
     }
-    call_lock_leave(cancel_state);
+    call_lock_leave(hold);
 }
 
 static gpufl_status begin_locked(const struct gpufl_init_options *options)
@@ -263,8 +263,8 @@ static gpufl_status begin_locked(const struct gpufl_init_options *options)
 
 gpufl_status gpufl_init(const struct gpufl_init_options *options)
 {
-    int cancel_state;
-    if (!call_lock_enter("gpufl_init", &cancel_state)) {
+    struct call_hold hold;
+    if (!call_lock_enter("gpufl_init", &hold)) {
         return session_says_no_turn(errno);
     }
     if (process.writer && process.injected) {
@@ -273,7 +273,7 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
     stop_locked();
     process.injected = false;
     gpufl_status status = begin_locked(options);
-    leave(cancel_state);
+    leave(&hold);
     return status;
 }
 
@@ -281,8 +281,8 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
 gpufl_status gpufl_init_injected(const struct gpufl_init_options *options)
 {
     gpufl_status status = GPUFL_BUSY;
-    int cancel_state;
-    if (!call_lock_try(&cancel_state)) {
+    struct call_hold hold;
+    if (!call_lock_try(&hold)) {
         session_says_records_itself("");
         return status;
     }
@@ -292,17 +292,17 @@ gpufl_status gpufl_init_injected(const struct gpufl_init_options *options)
         status = begin_locked(options);
         process.injected = true;
     }
-    leave(cancel_state);
+    leave(&hold);
     return status;
 }
 
 void gpufl_shutdown(void)
 {
-    int cancel_state;
-    if (call_lock_enter("gpufl_shutdown", &cancel_state)) {
+    struct call_hold hold;
+    if (call_lock_enter("gpufl_shutdown", &hold)) {
         stop_locked();
         hangs_locked();
-        leave(cancel_state);
+        leave(&hold);
     } else if (errno == EDEADLK) {
         atomic_store_explicit(&process.stop_asked, true, memory_order_relaxed);
     }
@@ -310,11 +310,11 @@ void gpufl_shutdown(void)
 
 gpufl_status gpufl_session_id(char out[40])
 {
-    int cancel_state;
+    struct call_hold hold;
     out[0] = '\0';
-    if (call_lock_enter("gpufl_session_id", &cancel_state)) {
+    if (call_lock_enter("gpufl_session_id", &hold)) {
         snprintf(out, 40, "%s", process.writer ? writer_session_id(process.writer) : "");
-        leave(cancel_state);
+        leave(&hold);
     }
     return out[0] ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
@@ -322,15 +322,15 @@ gpufl_status gpufl_session_id(char out[40])
 /* Waits without the lock, which others need meanwhile. */
 void gpufl_flush(void)
 {
-    int cancel_state;
+    struct call_hold hold;
     struct writer_ticket ticket = {0};
-    if (call_lock_enter("gpufl_flush", &cancel_state)) {
+    if (call_lock_enter("gpufl_flush", &hold)) {
         if (process.writer) {
             ticket = writer_ask_flush(process.writer);
         }
-        leave(PTHREAD_CANCEL_DISABLE);
+        leave(&(struct call_hold){PTHREAD_CANCEL_DISABLE, hold.floats});
         writer_flush_wait(&process.flush, &ticket);
-        pthread_setcancelstate(cancel_state, NULL);
+        pthread_setcancelstate(hold.cancel_state, NULL);
     }
     pthread_testcancel(); /* it waits, so it is a point of cancellation */
 }
@@ -338,8 +338,8 @@ void gpufl_flush(void)
 gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 {
     struct gpufl_stats full;
-    int cancel_state;
-    if (!call_lock_enter("gpufl_get_stats", &cancel_state)) {
+    struct call_hold hold;
+    if (!call_lock_enter("gpufl_get_stats", &hold)) {
         return GPUFL_ERR_NOT_FOUND;
     }
     struct writer *w = process.writer ? process.writer : process.ending;
@@ -349,7 +349,7 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
     } else {
         full = process.last.stats;
     }
-    leave(cancel_state);
+    leave(&hold);
     if (!known || stats->struct_size < sizeof(size_t)) {
         return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
     }
@@ -363,11 +363,11 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 gpufl_status gpufl_generate_report(const char *path)
 {
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
-    int cancel_state;
-    if (call_lock_enter("gpufl_generate_report", &cancel_state)) {
+    struct call_hold hold;
+    if (call_lock_enter("gpufl_generate_report", &hold)) {
         bool known = process.ended && process.last.report;
         status = known ? summary_write(process.last.report, path) : status;
-        leave(cancel_state);
+        leave(&hold);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/held_floats.h"
 #include "base/held_signals.h"
 #include "base/message.h"
 #include "base/parse_bool.h"
@@ -263,10 +264,13 @@ gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
 {
     static const int may_come[] = {SIGXFSZ, 0}; /* the journal may not grow */
     struct held_signals held;
+    struct held_floats floats;
+    held_floats_begin(&floats);
     held_signals_begin(&held, may_come);
     gpufl_status status = upload_logs_named(options, NULL, result);
     int reason = errno;
     held_signals_end(&held, SIGXFSZ);
+    held_floats_end(&floats);
     errno = reason;
     return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/held_floats.h"
 #include "collector-lib/core/clock.h"
 
 #define NS_PER_S  1000000000L
@@ -66,7 +67,9 @@ struct thread_begin {
 static void *run_named(void *arg)
 {
     const struct thread_begin begin = *(struct thread_begin *)arg;
+    struct held_floats of_job;
     free(arg);
+    held_floats_begin(&of_job); /* which it has inherited */
     thread_rename(names[begin.kind]);
     return begin.run(begin.arg);
 }

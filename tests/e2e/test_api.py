@@ -427,6 +427,17 @@ def nothing_is_written_to_a_file_that_gets_the_number_of_stderr(place):
               (True, int(written), written), text)
 
 
+def floating_point_of_the_program_is_its_own(place):
+    """It raises for what is inexact, as every mean is, and threads inherit that."""
+    program = _built(place, "floats", "floats.c", *SHARED, "-lgpufl-upload")
+    report = place.path / "report"
+    done = subprocess.run([program, place.logs, report], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({"GPUFL_SIMULATED_GPUS": "2", "STATE_DIRECTORY": str(place.path)}))
+    equal((done.returncode, done.stdout), (0, "1 1 0\n"), done.stderr)
+    check("mean" in report.read_text() and all(_type == "shutdown" for _type in (
+        collector.records(session, "system")[-1]["type"] for session in place.logs.glob("[!.]*"))), "all is there")
+
+
 def handlers_of_fork_may_call_gpufl_whenever_they_were_registered(place):
     """Those that are there before the library is loaded only record: they wait for nothing, and nothing blames the disk."""
     all_three = [{"before": 1}, {"behind": 1, "goes on": 1}, {"in the child": 1}]

@@ -13,11 +13,11 @@ static sem_t taken, release;
 
 static void *hold(void *arg)
 {
-    int state;
-    assert_true(call_lock_enter("hold", &state));
+    struct call_hold held;
+    assert_true(call_lock_enter("hold", &held));
     sem_post(&taken);
     sem_wait(&release);
-    call_lock_leave(state);
+    call_lock_leave(&held);
     return arg;
 }
 
@@ -34,31 +34,32 @@ static void an_injected_session_waits_200_ms_for_a_call_of_the_program(void **st
 {
     (void)state;
     pthread_t thread;
-    int cancel;
+    struct call_hold held;
+    struct call_hold again;
     sem_init(&taken, 0, 0);
     sem_init(&release, 0, 0);
     pthread_create(&thread, NULL, hold, NULL);
     sem_wait(&taken);
     int64_t began_ms = now_ms();
-    assert_false(call_lock_try(&cancel));
+    assert_false(call_lock_try(&held));
     assert_in_range(now_ms() - began_ms, 199, 2999); /* not as long as others do */
     sem_post(&release);
     pthread_join(thread, NULL);
-    assert_true(call_lock_try(&cancel));
-    assert_false(call_lock_try(&cancel)); /* this thread has it */
-    call_lock_leave(cancel);
+    assert_true(call_lock_try(&held));
+    assert_false(call_lock_try(&again)); /* this thread has it */
+    call_lock_leave(&held);
 }
 
 static void other_calls_wait_as_long_as_a_session_may_take_to_end(void **state)
 {
     (void)state;
     pthread_t thread;
-    int cancel;
+    struct call_hold held;
     call_lock_patience(300);
     pthread_create(&thread, NULL, hold, NULL);
     sem_wait(&taken);
     int64_t began_ms = now_ms();
-    assert_false(call_lock_enter("other", &cancel));
+    assert_false(call_lock_enter("other", &held));
     assert_int_equal(errno, EBUSY);
     assert_true(now_ms() - began_ms >= 299);
     sem_post(&release);
