@@ -255,7 +255,11 @@ GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * ended (gpufl_shutdown) and still has no end, EAGAIN in a handler of fork() that is
  * older than the library, ECHILD in a child without such handlers; GPUFL_ERR_NOMEM. A
  * message on stderr says why. A missing GPU is not an error. The job continues in every
- * case. */
+ * case.
+ *
+ * Until gpufl_shutdown, the process has threads of ours: unshare(2) of the user namespace
+ * and setns(2) of a user or mount namespace fail with EINVAL, as in any process with
+ * threads. Call them before, or in a forked child. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
