@@ -22,17 +22,9 @@ static bool is_by_journal(const struct world *world, const struct job *job)
            (world->state_harmed || world->plan.own_state || server->went_back);
 }
 
-/* The checksum of a compressed file stands at its end: what a power failure has damaged
- * in the middle is sent up to where that shows. Its lines may be others of the job. */
-static bool may_be_garbled(const struct job *job)
-{
-    return job->harm & JOB_LOST_POWER && job->old.packs;
-}
-
 static bool may_come_twice(const struct world *world, const struct job *job)
 {
-    return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING ||
-           may_be_garbled(job);
+    return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING;
 }
 
 /* What retention has deleted does not come back, unless the origin itself does. */
@@ -95,7 +87,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
     lines_compare(c, lines, stored);
     history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
                 c->stored, c->missing, c->twice, c->foreign);
-    if (c->foreign && !may_be_garbled(job) && !(job->harm & JOB_LOST_FILES)) {
+    if (c->foreign && !(job->harm & JOB_LOST_FILES)) {
         history_fail("foreign", "%.8s %s: %s", job->dir.id, name, c->first);
     } else if (c->twice && !may_come_twice(world, job)) {
         history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,

@@ -176,6 +176,81 @@ a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing(void **stat
     free(data);
 }
 
+/* Lines that compress as those of a 1.1 client do. */
+static char *gz_lines(size_t len)
+{
+    char *data = calloc(1, len + 64);
+    unsigned random = 7;
+    assert_non_null(data);
+    for (size_t at = 0; at < len;) {
+        random = random * 1664525u + 1013904223u;
+        at += (size_t)snprintf(data + at, 64, "{\"type\":\"scope\",\"ns\":%u}\n",
+                               random >> 20);
+    }
+    return data;
+}
+
+/* \return how much of the file is read, in batches, as it is in \p data. */
+static size_t gz_read_alike(const char *dir, const char *data, gpufl_status *status)
+{
+    char buf[1000];
+    struct gz_cache cache = {0};
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    size_t at = 0;
+    size_t len;
+    do {
+        *status = gz_cache_read(&cache, fd, at, buf, sizeof buf, &len);
+        assert_memory_equal(buf, data + at, len);
+        at += len;
+    } while (*status == GPUFL_OK && len > 0);
+    gz_cache_close(&cache);
+    close(fd);
+    return at;
+}
+
+/* A file system may give them back after a power failure. */
+static void zeros_at_the_end_of_a_file_hold_nothing(void **state)
+{
+    (void)state;
+    char *data = gz_lines(CONTENT);
+    for (off_t zeros = 10; zeros < 60000; zeros = zeros * 2 - 7) {
+        char *dir = dirs_make();
+        gpufl_status status;
+        gz_add_member(dir, data, CONTENT);
+        int fd = gz_open(dir, "x.gz", O_RDWR);
+        off_t end = lseek(fd, 0, SEEK_END);
+        assert_int_equal(ftruncate(fd, end - zeros), 0);
+        assert_int_equal(ftruncate(fd, end), 0);
+        assert_in_range(gz_read_alike(dir, data, &status), 1, CONTENT - 1);
+        assert_int_equal(status, GPUFL_ERR_FORMAT);
+        close(fd);
+        dirs_remove(dir);
+    }
+    free(data);
+}
+
+static void zeros_behind_a_sound_file_are_ignored(void **state)
+{
+    (void)state;
+    char *data = gz_lines(CONTENT);
+    for (int i = 0; i < 2 * 8; i++) {
+        char *dir = dirs_make();
+        gpufl_status status;
+        gz_add_member(dir, data, CONTENT);
+        if (i % 2) {
+            gz_add_member(dir, "", 0); /* it ends with nine zeros */
+        }
+        int fd = gz_open(dir, "x.gz", O_RDWR);
+        off_t zeros = i / 2 < 7 ? i / 2 * 3 : 60000;
+        assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) + zeros), 0);
+        assert_int_equal(gz_read_alike(dir, data, &status), CONTENT);
+        assert_int_equal(status, GPUFL_OK);
+        close(fd);
+        dirs_remove(dir);
+    }
+    free(data);
+}
+
 static void what_is_no_gzip_file_is_read_as_it_is(void **state)
 {
     (void)state;
@@ -549,6 +624,8 @@ int main(void)
         cmocka_unit_test(any_place_of_any_members_can_be_read_in_any_order),
         cmocka_unit_test(
             a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing),
+        cmocka_unit_test(zeros_at_the_end_of_a_file_hold_nothing),
+        cmocka_unit_test(zeros_behind_a_sound_file_are_ignored),
         cmocka_unit_test(what_is_no_gzip_file_is_read_as_it_is),
         cmocka_unit_test(a_file_that_goes_on_without_holding_anything_is_damaged),
         cmocka_unit_test(members_of_one_short_line_each_and_some_of_none_are_read),

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -16,6 +17,8 @@
  * which is 19 for each of its own. Large ones hold something. */
 #define WORK_FOR_EACH_IN 32u
 #define WORK_OF_BLOCK    1024u
+/* More zeros than a sound file ends with or, behind any place, holds before its end. */
+#define ZEROS 16u
 
 /* The decoder at a place of its file. */
 struct gz_point {
@@ -151,7 +154,51 @@ void gz_decoder_keep(struct gz_decoder *d, uint64_t least)
     d->has_back = inflateCopy(&to->z, &from->z) == Z_OK;
 }
 
-/* Reads some input, unless there is some. \return -1 on failure, 0 at the end. */
+static size_t gz_without_zeros(const unsigned char *data, size_t len)
+{
+    while (len > 0 && data[len - 1] == 0) {
+        len--;
+    }
+    return len;
+}
+
+/* Whether the file has nothing but zeros from \p at on. Of many, both ends are read. */
+static bool gz_is_zeros_from(struct gz_decoder *d, uint64_t at)
+{
+    unsigned char data[ZEROS];
+    struct stat st;
+    ssize_t n = file_pread_full(&sys_real, d->fd, data, ZEROS, (off_t)at);
+    bool more = n == ZEROS && gz_without_zeros(data, ZEROS) == 0;
+    if (more) {
+        n = fstat(d->fd, &st) == 0 ? file_pread_full(&sys_real, d->fd, data, ZEROS,
+                                                     st.st_size - (off_t)ZEROS)
+                                   : -1;
+    }
+    d->failed = d->failed || n < 0;
+    return n >= 0 && gz_without_zeros(data, (size_t)n) == 0;
+}
+
+/* Whether the zeros that follow are the end of a member, and hold nothing. */
+static bool gz_ends_in_zeros(struct gz_decoder *d, struct gz_point *p)
+{
+    unsigned char zeros[ZEROS];
+    z_stream z = {0};
+    ssize_t n = file_pread_full(&sys_real, d->fd, zeros, ZEROS, (off_t)p->in);
+    int rc = n > 0 ? inflateCopy(&z, &p->z) : Z_BUF_ERROR;
+    d->failed = d->failed || n < 0 || rc == Z_MEM_ERROR;
+    z.next_in = zeros;
+    z.avail_in = n > 0 ? (uInt)n : 0;
+    z.avail_out = 0;
+    while (rc == Z_OK) {
+        rc = inflate(&z, Z_NO_FLUSH);
+    }
+    inflateEnd(&z);
+    return rc == Z_STREAM_END;
+}
+
+/* Reads some input, unless there is some. A power failure may leave zeros at the end of
+ * a file, which would be decoded to what the lines before are made of.
+ * \return -1 on failure, 0 at the end, or before such zeros. */
 static ssize_t gz_fill(struct gz_decoder *d, struct gz_point *p, unsigned char *in)
 {
     if (p->z.avail_in > 0) {
@@ -159,6 +206,10 @@ static ssize_t gz_fill(struct gz_decoder *d, struct gz_point *p, unsigned char *
     }
     ssize_t n = file_pread_full(&sys_real, d->fd, in, CHUNK_BYTES, (off_t)p->in);
     d->failed = d->failed || n < 0;
+    size_t rest = n > 0 ? gz_without_zeros(in, (size_t)n) : 0;
+    if (n > 0 && rest < (size_t)n && gz_is_zeros_from(d, p->in + (uint64_t)n)) {
+        n = (ssize_t)rest;
+    }
     p->in += n > 0 ? (uint64_t)n : 0;
     p->z.next_in = in;
     p->z.avail_in = n > 0 ? (uInt)n : 0;
@@ -212,6 +263,9 @@ gpufl_status gz_decoder_read(struct gz_decoder *d, char *buf, size_t cap, uint64
     }
     p->in -= p->z.avail_in;
     p->z.avail_in = 0;
+    if (n == 0 && !p->between) {
+        p->between = gz_ends_in_zeros(d, p);
+    }
     size_t got = cap - p->z.avail_out;
     p->out += got;
     *piece = (struct gz_piece){.len = status == GPUFL_OK && !d->failed ? got : 0,
