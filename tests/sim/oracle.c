@@ -154,13 +154,23 @@ static bool is_torn(const struct job *job)
     return torn;
 }
 
+/* A backend without positions knows no session before its first line. */
+static bool is_unknown(const struct world *world, const struct job *job)
+{
+    bool wrote = world->server.kind == SERVER_POSITIONS && !world->server.hid;
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        wrote |= job->stream[c].written.len > 0;
+    }
+    return !wrote;
+}
+
 /* Where locks of other hosts are not seen, or there are none, nothing shows that a killed
  * writer is gone. */
 static bool may_stay_open(const struct world *world, const struct job *job)
 {
     bool lockless = world->plan.far || job->old.layout == OLD_SHIFTING;
     return may_miss(world, job) || job->harm & (JOB_HAS_OTHERS | JOB_TORN_PACK) ||
-           is_torn(job) || (lockless && !job->shut_down) ||
+           is_torn(job) || (lockless && !job->shut_down) || is_unknown(world, job) ||
            world->server.kind == SERVER_NOTHING; /* what comes again opens it */
 }
 
