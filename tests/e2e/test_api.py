@@ -479,7 +479,7 @@ def no_thread_of_ours_reads_the_environment(place):
     """A job that calls setenv(3) would have it moved meanwhile: what is set is read in gpufl_init."""
     program = _built(place, "environment", "environment.c", *SHARED)
     for locale in ("C", "C.UTF-8"):
-        done = subprocess.run([program, place.logs, collector.AMD["GPUFL_SYSFS"]], capture_output=True, text=True, check=False,
+        done = subprocess.run([program, place.path / locale, collector.AMD["GPUFL_SYSFS"]], capture_output=True, text=True, check=False,
                               timeout=60 * lib.SLOW, env=lib.environment({**collector.AMD, "LC_ALL": locale}))
         equal((done.returncode, done.stdout), (0, ""), f"names that other threads read ({done.stderr})")
         check("cannot be restored yet: File exists" in done.stderr, done.stderr)
