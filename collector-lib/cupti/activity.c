@@ -222,7 +222,7 @@ static bool anything_to_collect(void)
 void activity_collect(bool last)
 {
     size_t dropped = 0;
-    if (!last && !anything_to_collect()) {
+    if (!last && (!anything_to_collect() || cupti_driver_is_over())) {
         return;
     }
     flush_records(0);

@@ -18,6 +18,7 @@ static struct {
     bool loaded;
     _Atomic CUptiResult lost; /* by what */
     _Atomic(void *) driver;   /* libcuda.so.1 */
+    _Atomic(void *) count;    /* its cuDeviceGetCount */
 } library;
 
 static const struct {
@@ -136,6 +137,23 @@ void *cupti_driver_symbol(const char *name)
         atomic_store(&library.driver, at);
     }
     return dlsym(at ? at : RTLD_DEFAULT, name);
+}
+
+void cupti_driver_look_up(void)
+{
+    atomic_store(&library.count, cupti_driver_symbol("cuDeviceGetCount"));
+}
+
+bool cupti_driver_is_over(void)
+{
+    CUresult (*count)(int *);
+    int devices;
+    if (!atomic_load(&library.count)) {
+        cupti_driver_look_up();
+    }
+    void *at = atomic_load(&library.count);
+    memcpy(&count, &at, sizeof count);
+    return count && count(&devices) == CUDA_ERROR_DEINITIALIZED;
 }
 
 const char *cupti_driver_file(const char *name)

@@ -71,6 +71,15 @@ bool cupti_api_lost(void);
 /** A function of the CUDA driver; NULL if there is none. */
 void *cupti_driver_symbol(const char *name);
 
+/** Whether the driver says that it shuts down: exit() may have run its handler before
+ * ours, as where another thread was in its first call of CUDA. Nothing may be asked of
+ * CUPTI then. */
+bool cupti_driver_is_over(void);
+
+/** Looks that up before it is asked: a thread that waits for us may hold the loader's
+ * lock later. */
+void cupti_driver_look_up(void);
+
 /** The file that a function \p name of the driver was loaded from; NULL if there is none.
  * Valid as long as the process. */
 const char *cupti_driver_file(const char *name);

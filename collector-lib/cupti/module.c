@@ -58,10 +58,13 @@ static bool subscribe(char *why, size_t size)
 
 static void module_stop(void)
 {
-    pc_sampling_stop();
-    activity_stop();
+    bool over = cupti_driver_is_over();
+    if (!over) {
+        pc_sampling_stop();
+        activity_stop();
+    }
     atomic_store_explicit(&module.on, false, memory_order_release);
-    if (!cupti_api_lost()) {
+    if (!over && !cupti_api_lost()) {
         cupti.Unsubscribe(module.subscriber);
     }
 }
@@ -79,6 +82,7 @@ static bool module_start(const struct tracer_config *config, char *why, size_t s
     if (!cupti_api_load(why, size) || !subscribe(why, size)) {
         return false;
     }
+    cupti_driver_look_up();
     if (!activity_start(config, why, size)) {
         cupti.Unsubscribe(module.subscriber);
         return false;
@@ -99,10 +103,13 @@ static void module_deliver(const struct tracer_sink *sink)
 
 static void module_collect(bool last)
 {
-    if (last) {
+    bool over = last && cupti_driver_is_over();
+    if (last && !over) {
         pc_sampling_finish();
     }
-    activity_collect(last);
+    if (!over) {
+        activity_collect(last);
+    }
 }
 
 static void module_status(struct tracer_status *out)

@@ -395,6 +395,13 @@ def a_first_launch_during_exit_calls_no_cupti_behind_the_runtime(place):
     equal(_ended(place), [True] * 2, "each session has an end")
 
 
+def a_first_launch_that_exit_overtakes_calls_no_cupti_behind_the_runtime(place):
+    """Its handler is registered, and has run, before we hear of the launch."""
+    done, _ = _live(place, "init:1", "spin:1", "nap:300000", "return:5", LIFE_GPU="1", FAKE_CUPTI_OVERTAKEN="1")
+    equal((done.returncode, "without a runtime" in done.stderr), (5, False), done.stderr)
+    equal(_ended(place), [True], "the session has an end")
+
+
 def exit_beside_a_call_that_hangs_is_said(place):
     _, said = _hung(place, "elsewhere:shutdown", "sleep:300")
     check("exit() has given up: another call of gpufl" in said or "has no end: the disk" in said, said)

@@ -15,6 +15,8 @@
  * FAKE_CUPTI_DROPPED=n     the first fetch of samples says that so many were dropped
  * FAKE_CUPTI_INIT=how      cuptiSubscribe initialises CUDA ("within"), or waits until
  *                          another thread, which has begun to, has done so ("beside")
+ * FAKE_CUPTI_OVERTAKEN=1   exit() ends the runtime within the first call, which is told
+ *                          before the next handler is called
  * FAKE_CUPTI_LATE=n        so many instructions are only decoded as sampling ends
  *
  * After PC sampling could not be switched off what switches anything else ends the
@@ -76,6 +78,7 @@ static struct {
     uint64_t fetches;
     bool holds_fetches, fetch_is_held;
     _Atomic bool ended; /* the runtime of CUDA */
+    _Atomic bool told;  /* a call */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
           .last = &fake.first};
@@ -334,7 +337,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
 EXPORT CUresult cuDeviceGetCount(int *count)
 {
     *count = 1;
-    return CUDA_SUCCESS;
+    return fake.ended ? CUDA_ERROR_DEINITIALIZED : CUDA_SUCCESS;
 }
 
 /* The one whose memory is asked for. */
@@ -800,11 +803,17 @@ cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *params)
 static void runtime_ends(void)
 {
     fake.ended = true;
+    while (getenv("FAKE_CUPTI_OVERTAKEN") && !fake.told) {
+        rest_ms(1);
+    }
 }
 
 static void set_up_runtime(void)
 {
     atexit(runtime_ends);
+    while (getenv("FAKE_CUPTI_OVERTAKEN") && !fake.ended) {
+        rest_ms(1);
+    }
 }
 
 /* The first call sets up the runtime, which has a handler of its own for exit(). */
@@ -837,6 +846,7 @@ static void tell_call(struct call *call, CUpti_ApiCallbackSite site)
     CUpti_CallbackFunc callback = fake.callback;
     if (callback && (driver ? fake.driver_id : fake.runtime_id)[call->id]) {
         callback(fake.callback_arg, call->domain, call->id, &data);
+        fake.told = true;
     }
 }
 
