@@ -57,6 +57,15 @@ static unsigned holder_session_unread(const struct journal_read *journal,
     return known && known->unread == scan->unread.mark ? 0 : scan->unread.names;
 }
 
+static uint64_t holder_session_bytes(const struct scan *scan)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        bytes += scan->channel[i].active_bytes + scan->channel[i].numbered_bytes;
+    }
+    return bytes;
+}
+
 void holder_session_open(struct holder_session *session, const struct selected *selected,
                          const struct scan *scan, const struct journal_read *journal)
 {
@@ -68,14 +77,14 @@ void holder_session_open(struct holder_session *session, const struct selected *
         .lossy = scan->has_loss,
         .lacks_file = lacks,
         .unread = holder_session_unread(journal, selected, scan),
+        .layout = scan->layout,
+        .hides_end = scan_hides_end(scan),
+        .stamp = scan_stamp(scan),
+        .bytes = holder_session_bytes(scan),
         .uploaded = scan->has_uploaded,
         .passed = scan->has_uploaded && scan->layout == SESSION_WINDOWS,
         .doubtful =
             lacks || (live && (scan->is_copy || holder_session_lacks_bytes(scan)))};
-    for (unsigned i = 0; i < scan->channels; i++) {
-        session->shifting = session->shifting || (scan->layout == SESSION_SHIFTING &&
-                                                  scan->channel[i].highest);
-    }
     for (unsigned i = 0; i < UNREAD_REASONS_COUNT && !session->unread_name[0]; i++) {
         snprintf(session->unread_name, sizeof session->unread_name, "%s",
                  scan->unread.reason[i].example);
@@ -111,6 +120,9 @@ void holder_session_note_line(struct holder_session *session,
     struct holder_told *told = &session->told;
     told->any = told->any || line->told;
     told->complete = told->complete || line->complete;
+    told->tells = told->tells || line->tells_stamp;
+    told->stamp = line->tells_stamp ? line->stamp : told->stamp;
+    told->ends = told->ends || line->ends;
     told->gap = told->gap || line->marks & MARK_GAP;
     told->refused_lines += line->refused_lines;
 }
@@ -179,20 +191,50 @@ static bool holder_session_is_just_lossy(const struct holder_session *session)
     return session->lossy && !session->lacks_file && !session->told.elsewhere;
 }
 
+/* What is settled of its files is told of those that were there at the call, or that are
+ * there now: *settled. \return true if it has grown since the call: its writer lives. */
+static bool holder_session_grew(const struct sys *sys, int root,
+                                const struct holder_session *session, bool *settled)
+{
+    const struct selected *s = session->selected;
+    struct scan scan;
+    uint32_t told = session->told.stamp;
+    *settled = told && told == session->stamp;
+    if (*settled || scan_session(sys, root, s->path, s->id, &scan) != GPUFL_OK) {
+        return false;
+    }
+    *settled = told && told == scan_stamp(&scan);
+    return holder_session_bytes(&scan) > session->bytes;
+}
+
+/* Of its lock nothing is known in the layout of 1.1. */
+static bool holder_session_lives(const struct sys *sys, int root,
+                                 const struct holder_session *session)
+{
+    return session->layout == SESSION_SHIFTING ||
+           holder_session_writer(sys, root, session) != WRITER_GONE;
+}
+
 /* Earlier versions tell late that a session is complete, and do not tell what keeps it
- * from that. */
+ * from that, nor what it is complete with. */
 bool holder_session_is_over(const struct sys *sys, int root,
                             const struct holder_session *session)
 {
-    bool waits = session->told.any || (session->doubtful && !session->uploaded);
-    if (session->told.complete || holder_session_is_blocked(session)) {
+    const struct holder_told *told = &session->told;
+    bool older = session->layout != SESSION_LIVE && told->tells;
+    bool waits = told->any || (session->doubtful && !session->uploaded);
+    if (holder_session_is_blocked(session) || (told->complete && !session->hides_end)) {
         return true;
     }
-    if (session->shifting) {
-        return session->lossy;
+    if (session->hides_end || older) {
+        bool settled;
+        bool grew = holder_session_grew(sys, root, session, &settled);
+        if (!settled) {
+            return grew && !session->hides_end;
+        }
     }
-    return holder_session_is_just_lossy(session) || !waits ||
-           holder_session_writer(sys, root, session) != WRITER_GONE;
+    return told->complete || holder_session_is_just_lossy(session) || !waits ||
+           (!(older && told->ends) && holder_session_lives(sys, root, session));
 }
 
 /* The user is named if that is another one. */
@@ -261,12 +303,13 @@ void holder_session_count(const struct holder_look *look,
     }
     bool held = holder_session_is_held(session);
     bool late = holder_session_came_late(look, session);
-    bool complete = session->told.complete && !late;
+    bool passed = session->passed && !session->told.any;
+    bool complete = (session->told.complete && !late) || passed;
     bool kept = held || (session->unread && !complete);
     out->sessions++;
     out->sessions_blocked +=
         held || late || (!complete && holder_session_is_blocked(session));
-    if (session->told.complete) {
+    if (session->told.complete || passed) {
         out->sessions_done += complete;
     } else {
         out->sessions_live +=

@@ -14,6 +14,9 @@ struct holder_told {
     bool any; /**< more than positions: an earlier version does not say all of this */
     bool complete;
     bool complete_elsewhere; /**< one of its id, under another path */
+    bool tells; /**< what it has settled of the files, as no earlier version does: … */
+    uint32_t stamp; /**< … all that they were by then, see scan_stamp(); 0 = not all */
+    bool ends;      /**< and it will be complete */
     bool gap;
     bool elsewhere; /**< also of a channel of which no file is there */
     uint64_t refused_lines;
@@ -22,7 +25,10 @@ struct holder_told {
 struct holder_session {
     const struct selected *selected;
     bool unreadable; /**< its directory is */
-    bool shifting;   /**< numbers of files change: only what is complete is known */
+    enum session_layout layout;
+    bool hides_end;  /**< no position tells its end: what is told of its files counts */
+    uint32_t stamp;  /**< of these, at the call … */
+    uint64_t bytes;  /**< … and their size */
     bool tmp;        /**< windows are there that are not published */
     bool lossy;      /**< its recorder dropped lines */
     bool lacks_file; /**< of those that its writer tells of */

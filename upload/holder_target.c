@@ -11,17 +11,17 @@
 
 static uint64_t holder_target_sealed_bytes(const struct sys *sys, int root,
                                            const char *path,
-                                           const struct scan_channel *channel)
+                                           const struct scan_channel *channel, bool *gz)
 {
     const struct tail_where where = {
         .root = root, .path = path, .channel = channel->name};
     struct stat st;
     uint64_t bytes = 0;
-    bool gz;
-    int fd = tail_where_open_either(sys, &where, channel->highest, &gz);
+    *gz = false;
+    int fd = tail_where_open_either(sys, &where, channel->highest, gz);
     if (fd >= 0) {
         bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
-        bytes = gz ? gz_file_says_bytes(sys, fd, bytes) : bytes;
+        bytes = *gz ? gz_file_says_bytes(sys, fd, bytes) : bytes;
         close(fd);
     }
     return bytes;
@@ -40,7 +40,7 @@ struct holder_target holder_target_of(const struct sys *sys, int root, const cha
         t.offset = channel->active_bytes;
     } else {
         t.file = channel->highest;
-        t.offset = holder_target_sealed_bytes(sys, root, path, channel);
+        t.offset = holder_target_sealed_bytes(sys, root, path, channel, &t.guessed);
     }
     return t;
 }

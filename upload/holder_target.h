@@ -26,6 +26,7 @@ struct holder_target {
     struct holder_target_told told;
     struct holder_target_told told_complete; /**< by the file of complete sessions */
     bool held;
+    bool guessed; /**< it is in a compressed file, of which only the last part is told */
 };
 
 /** The end of \p channel of the session \p path, by its files. */

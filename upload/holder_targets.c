@@ -44,11 +44,15 @@ static void collect_session(struct holder_targets *t, const struct selected *s,
 {
     struct holder_session *session = &t->session[t->sessions];
     holder_session_open(session, s, scan, t->journal);
-    for (unsigned c = 0; c < scan->channels && !session->shifting; c++) {
-        t->target[t->count] =
+    size_t first = t->count;
+    for (unsigned c = 0; c < scan->channels && !session->hides_end; c++) {
+        struct holder_target *target = &t->target[t->count++];
+        *target =
             holder_target_of(t->sys, t->root, s->path, scan->layout, &scan->channel[c]);
-        t->target[t->count++].session = t->sessions;
+        target->session = t->sessions;
+        session->hides_end = target->guessed;
     }
+    t->count = session->hides_end ? first : t->count;
 }
 
 /* \return false without memory. */
@@ -191,7 +195,7 @@ static void note_hold(void *arg, const struct progress_note *note)
     }
 }
 
-/* What is told is of one moment: nothing of the last look counts. */
+/* Nothing of the last look counts. */
 static void targets_forget(struct holder_targets *t)
 {
     for (size_t i = 0; i < t->sessions; i++) {
@@ -243,7 +247,6 @@ gpufl_status holder_targets_look(struct holder_targets *t,
                                  const struct progress_origin *origin, bool *changed)
 {
     uint64_t database = origin ? origin->database : 0;
-    gpufl_status status = GPUFL_OK;
     t->looked = t->looked && database == t->database;
     bool open = targets_is_new(t, PROGRESS_OF_OPEN);
     bool complete = targets_is_new(t, PROGRESS_OF_COMPLETE);
@@ -252,9 +255,7 @@ gpufl_status holder_targets_look(struct holder_targets *t,
         return t->stamp[PROGRESS_OF_OPEN].inode ? GPUFL_OK : GPUFL_BUSY;
     }
     t->database = database;
-    if (complete) {
-        status = targets_read_complete(t, origin);
-    }
+    gpufl_status status = complete ? targets_read_complete(t, origin) : GPUFL_OK;
     targets_forget(t);
     t->moved = 0;
     progress_notes(t->sys, t->root, note_hold, t);
@@ -303,13 +304,12 @@ static bool targets_session_is_over(const struct holder_targets *t, size_t sessi
 
 bool holder_targets_over(struct holder_targets *t, bool holds_may_pass)
 {
-    for (size_t i = 0; i < t->sessions; i++) {
-        if (!targets_session_is_over(t, i, holds_may_pass) &&
-            !holder_session_is_gone(&t->session[i], t->root)) {
-            return false;
-        }
+    bool over = true;
+    for (size_t i = 0; i < t->sessions && over; i++) {
+        over = targets_session_is_over(t, i, holds_may_pass) ||
+               holder_session_is_gone(&t->session[i], t->root);
     }
-    return true;
+    return over;
 }
 
 bool holder_targets_of_others(struct holder_targets *t, uint64_t *moved, char which[256])

@@ -9,11 +9,12 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 
 import lib
 import sink
 from lib import check, equal, until
-from writers import Live
+from writers import Live, Shifting, Windows
 
 
 def _group(place):
@@ -139,6 +140,69 @@ def an_upload_beside_an_agent_fails_for_what_the_agent_holds(place):
     for declare, steps in ((True, {_is_refused: "1 line was rejected"}), (False, {**FILES, _is_refused: "1 line was rejected", **WHOLE})):
         with sink.Sink(lambda s, r: 400 if r.is_batch and b'"poison"' in r.raw() else None, declare=declare) as s:
             _judged(place, s.url, lambda w, s=s: set(bytes(w.written["device"]).splitlines()) <= set(s.lines), steps)
+
+
+def _compresses_at_its_end(writer):
+    writer.compress = True
+    writer.end()
+
+
+def _rotates_with_lines_lost(writer):
+    writer.rotate("device")
+    writer.line("device", times=5)
+    (writer.dir / ".gpufl-transport-loss.spool.1.json").write_text('{"schema_version":1,"lost_rows":5,"reason":"spool"}\n')
+
+
+def _rotates(writer):
+    writer.rotate("device")
+    writer.line("device", times=5)
+
+
+def _goes_on_behind_its_end(writer):
+    writer.line("device", times=20)
+
+
+def an_upload_beside_a_stopped_agent_does_not_say_that_unsent_lines_are_sent(place):
+    """Of the 1.1 layout, where no position tells where a session ends; once the agent goes on, all of it is sent."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for step in (_compresses_at_its_end, _rotates_with_lines_lost, _rotates, _goes_on_behind_its_end):
+        logs = place.path / step.__name__
+        logs.mkdir(mode=0o700)
+        writer = Shifting(logs, session=str(uuid.uuid4()), compress=False)
+        writer.line("device", times=5)
+        if step is _goes_on_behind_its_end:
+            writer.rotate("device")
+            writer.line("device")
+            writer.end()
+        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs)
+        until(lambda w=writer: backend.export(w.id, "device") == w.written["device"], "what is there is sent")
+        if step is _goes_on_behind_its_end:
+            until(lambda w=writer: backend.complete(w.id), "complete")
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "that is told")
+        agent.send_signal(signal.SIGSTOP)
+        step(writer)
+        done = lib.upload(place, backend.url, "--timeout=1s", directory=logs)
+        equal((done.returncode, done.result["status"]), (1, "not complete"), step.__name__ + done.stdout)
+        agent.send_signal(signal.SIGCONT)
+        done = lib.upload(place, backend.url, directory=logs)
+        equal(done.returncode, 0, step.__name__ + done.stdout)
+        equal(backend.export(writer.id, "device"), writer.written["device"], step.__name__)
+        agent.kill()
+        agent.wait()
+
+
+def an_upload_beside_an_agent_counts_as_one_alone(place):
+    """Also of older layouts, of which nothing but the agent's word tells whether the writer lives."""
+    for kind in (Live, Shifting, Windows):
+        logs = place.path / kind.__name__
+        logs.mkdir(mode=0o700)
+        with sink.Sink(declare=True, key=lib.KEY) as s:
+            lib.agent(place, s.url, folder=logs)
+            writer = kind(logs)
+            writer.end()
+            done = lib.upload(place, s.url, directory=logs)
+            figures = [done.result[figure] for figure in ("sessions", "sessions_complete", "sessions_live")]
+            equal((done.returncode, figures, s.completes()), (0, [1, 1, 0], 1), kind.__name__ + done.stdout)
 
 
 def an_upload_says_when_the_other_uploader_has_no_room_for_the_session(place):

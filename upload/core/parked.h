@@ -23,7 +23,10 @@ struct parked_session {
     union {
         struct waiting_node waits; /**< of one that is not complete */
         struct {                   /* of one that is */
-            uint64_t bytes;        /**< of its files when last looked at, 0 = not yet */
+            uint32_t unsent;       /**< stands for the bytes that were not sent when its
+                                      files were last looked at; 0 = not yet */
+            uint32_t stamp;        /**< of its files, all of which is settled, see
+                                      scan_stamp(); 0 = not known, or not needed */
             uint64_t changed_ns;   /**< times of change of its files by then, added up */
         };
     };
@@ -44,6 +47,7 @@ struct parked_session {
     bool replaced : 1;   /**< a directory of another user has its place; said */
     bool conceded : 1;   /**< … which is left at that */
     uint8_t outcome : 2; /**< enum session_outcome */
+    bool hides_end : 1;  /**< positions do not tell where it ends */
     bool this_boot : 1;  /**< see parked_directory(), as for those that follow */
     bool above_own : 1;
     uint32_t above;

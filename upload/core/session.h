@@ -138,6 +138,10 @@ struct session {
     bool beside_said;     /**< that sessions lie in its directory was logged */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
+    uint32_t stamp;       /**< of its files at the last inspection, see scan_stamp(); 0 =
+                             not known, or some are not followed */
+    uint32_t settled_stamp; /**< the last one of which all was settled; 0 = none */
+    bool hides_end;         /**< by then, positions did not tell where it ends */
     struct absence absence;
     unsigned complete_failures;
     int complete_refused; /**< the status by which session-complete was refused, 0 = none

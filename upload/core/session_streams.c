@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "schema/layout.h"
 #include "upload/core/kept_bytes.h"
 #include "upload/core/passed.h"
@@ -107,14 +108,36 @@ bool session_hold_stands(const struct session *session)
     return stands;
 }
 
+bool session_hides_end(const struct session *session)
+{
+    bool hides = session->hides_end;
+    for (unsigned i = 0; i < session->streams; i++) {
+        hides = hides || session->stream[i]->layout != 1 + SESSION_LIVE;
+    }
+    return hides;
+}
+
+uint32_t session_settled_stamp(const struct session *session)
+{
+    bool settled = session->state == SESSION_DONE || session_settled(session);
+    bool lives = session->writer == SESSION_WRITER_LIVES; /* there is nothing to judge */
+    return session->held || !settled ? 0
+           : lives                   ? session->stamp
+                                     : session->settled_stamp;
+}
+
 void session_note_holds(struct session *session)
 {
     uint64_t holds = session->held ? session->hold_reason : HELD_NOT;
+    if (session_settled(session) && !session->held) {
+        session->settled_stamp = session->stamp;
+    }
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         holds = holds * HELD_REASONS_COUNT +
                 (stream_hold_stands(st) ? st->hold_reason : HELD_NOT);
     }
+    holds = hash64_word(holds, session_settled_stamp(session));
     session->root->engine->trouble.stamp += holds != session->holds_noted;
     session->holds_noted = holds;
 }

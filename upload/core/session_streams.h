@@ -29,8 +29,16 @@ bool session_any_held(const struct session *session);
 /** \return true if the session is held, or the hold of a stream of it stands. */
 bool session_hold_stands(const struct session *session);
 
-/** Has the holds published anew if others stand than when it was called last. */
+/** Has the holds, and what is settled, published anew if that is not the same as when it
+ * was called last. Call it after an inspection. */
 void session_note_holds(struct session *session);
+
+/** \return true if positions do not tell all of where it ends. */
+bool session_hides_end(const struct session *session);
+
+/** \return the stamp of its files, as scan_stamp() has it, if all that was in them then
+ * is settled, and the inspection after that has judged it; else 0. */
+uint32_t session_settled_stamp(const struct session *session);
 
 /** \return true if something of it was sent, or may have been. */
 bool session_begun(const struct session *session);

@@ -65,6 +65,8 @@ struct progress_end {
     bool done; /* in a file of others */
     uint32_t quarantined;
     struct stream_place reached; /* by an earlier backend, if that is farther */
+    uint32_t stamp;              /* of its files, of which all is settled */
+    bool ends;                   /* it will be complete: nothing is in the way */
 };
 
 static void progress_add_stream(struct text *text, const struct record_stream *at,
@@ -81,6 +83,8 @@ static void progress_add_stream(struct text *text, const struct record_stream *a
         text_printf(text, PROGRESS_REACHED "%u:%" PRIu64, end->reached.file,
                     end->reached.offset);
     }
+    text_printf(text, PROGRESS_SEEN "%" PRIx32 "%s", end->stamp,
+                end->ends ? PROGRESS_ENDS : "");
     text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
@@ -101,7 +105,12 @@ static void progress_add_open(struct text *text, const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
         bool done = s->state == SESSION_DONE;
-        struct progress_end end = {done ? s->outcome : 0, done, s->quarantined, {0}};
+        struct progress_end end = {.outcome = done ? s->outcome : 0,
+                                   .done = done,
+                                   .quarantined = s->quarantined,
+                                   .stamp = session_settled_stamp(s),
+                                   .ends =
+                                       session_writer_is_gone(s) && !session_blocked(s)};
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
@@ -177,7 +186,7 @@ static void complete_file_add(void *arg, struct parked_session *s)
 {
     struct complete_file *file = arg;
     struct packed_stream stream[SCAN_CHANNELS_MAX];
-    const struct progress_end end = {.outcome = s->outcome};
+    const struct progress_end end = {.outcome = s->outcome, .stamp = s->stamp};
     parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
         const struct packed_stream *st = &stream[i];

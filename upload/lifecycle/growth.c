@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "schema/layout.h"
 #include "upload/core/session.h"
 #include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/missing.h"
 #include "upload/owners/owners.h"
 #include "upload/source/gz_file.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
 
 /* Where a channel of the session was sent to; all zero for one that had no file. */
@@ -238,9 +240,9 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
     const struct parked_session before = *s;
     struct gz_cache *gz = &root->engine->gz;
-    bool first = s->bytes == 0;
+    bool first = s->unsent == 0;
     bool unsent = false;
-    uint64_t bytes = 1;
+    uint64_t bytes = 0;
     uint64_t changed_ns = 0;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     struct packed_stream stream[SCAN_CHANNELS_MAX];
@@ -257,9 +259,9 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
         growth_look_at_seal(&channel[i]);
         changed_ns += channel[i].changed_ns;
     }
-    bool grew = unsent && bytes != s->bytes;
+    s->unsent = (uint32_t)hash64_word(HASH64_BASIS, bytes) | 1;
+    bool grew = unsent && s->unsent != before.unsent;
     bool changed = s->changed_ns && s->changed_ns != changed_ns;
-    s->bytes = bytes;
     s->changed_ns = changed_ns;
     for (unsigned i = 0; i < root->channels.count; i++) {
         growth_note_seal(s, &channel[i], changed);
@@ -392,7 +394,7 @@ bool growth_of_names(struct root *root, struct parked_session *s)
     root->inspected++;
     gpufl_status status =
         inspect_directory(root, s->node.path, NULL, VISITS_STEP_NAMES, &seen);
-    const struct unread *unread = &seen.scan.unread;
-    bool others = unread->names && unread->mark != s->unread_given_up;
+    bool others = seen.scan.unread.names && seen.scan.unread.mark != s->unread_given_up;
+    s->hides_end = s->hides_end || (status == GPUFL_OK && scan_hides_end(&seen.scan));
     return status == GPUFL_BUSY || (status == GPUFL_OK && others);
 }

@@ -13,6 +13,7 @@
 #include "upload/lifecycle/session_salvage.h"
 #include "upload/published/uploaded_mark.h"
 #include "upload/source/named_session.h"
+#include "upload/source/scan_session.h"
 
 #define COMPRESSES_FOR_S 10
 
@@ -174,6 +175,15 @@ static void inspect_apply_manifest(struct session *session, const struct scan *s
     }
 }
 
+static bool inspect_follows_all(const struct session *session, const struct scan *scan)
+{
+    bool all = true;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        all = all && registry_follows(session->root, scan->channel[i].name);
+    }
+    return all;
+}
+
 void inspect_layout_apply(struct session *session, const struct scan *scan)
 {
     char of[LAYOUT_NAME_MAX + 1];
@@ -183,6 +193,8 @@ void inspect_layout_apply(struct session *session, const struct scan *scan)
     session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
     session->loss = scan->has_loss;
     session->is_copy = scan->is_copy;
+    session->stamp = inspect_follows_all(session, scan) ? scan_stamp(scan) : 0;
+    session->hides_end = scan_hides_end(scan);
     inspect_apply_unread(session, scan);
     session->root->change_stamp += !session->inspected; /* now it may be watched */
     session->inspected = true;

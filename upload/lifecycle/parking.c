@@ -53,15 +53,15 @@ static struct packed_stream parking_stream(const struct stream *st)
 
 void parking_complete(struct session *session)
 {
-    struct root *root = session->root;
+    struct parked *parked = &session->root->parked;
     uint64_t changed_ns = 0;
     struct packed_stream stream[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < session->streams; i++) {
         changed_ns += (uint64_t)session->stream[i]->compared_ns;
         stream[i] = parking_stream(session->stream[i]);
     }
-    struct parked_session *s = parked_new(
-        &root->parked, session->path, room_owner_of(session), stream, session->streams);
+    struct parked_session *s = parked_new(parked, session->path, room_owner_of(session),
+                                          stream, session->streams);
     if (!s) {
         return;
     }
@@ -75,8 +75,10 @@ void parking_complete(struct session *session)
     s->unread_given_up = session->unread_given_up;
     parked_set_directory(s, &session->directory);
     s->changed_ns = changed_ns;
-    s->names_ns = session->changed;
-    parked_add_complete(&root->parked, s);
+    s->hides_end = session_hides_end(session);
+    s->stamp = s->hides_end ? session_settled_stamp(session) : 0;
+    s->names_ns = s->hides_end && !s->stamp ? 0 : session->changed;
+    parked_add_complete(parked, s);
     session_drop(session);
 }
 
@@ -336,10 +338,8 @@ static bool parking_append(const struct root *root, const struct parked_session 
     if (s->absence.days) {
         registry_append_absence(root, s->node.path, &s->absence);
     }
-    if (!parking_append_directory(root, s) || !parking_append_resolved(root, s)) {
-        return false;
-    }
-    return record_append_done(root->journal, s->node.path,
+    return parking_append_directory(root, s) && parking_append_resolved(root, s) &&
+           record_append_done(root->journal, s->node.path,
                               (enum session_outcome)s->outcome) != 0;
 }
 

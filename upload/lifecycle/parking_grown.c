@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "upload/core/passed.h"
 #include "upload/lifecycle/growth.h"
+#include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
@@ -38,7 +39,7 @@ static void parking_note_directory(const struct root *root, struct parked_sessio
 /* As if it had not been looked at. */
 static void parking_unlook(struct parked_session *s, const struct parked_session *before)
 {
-    s->bytes = before->bytes;
+    s->unsent = before->unsent;
     s->names_ns = before->names_ns;
     s->changed_ns = before->changed_ns;
     s->rewritten = before->rewritten;
@@ -60,6 +61,33 @@ static void parking_say_rewritten(const struct root *root, const struct parked_s
                      st->sealed.file);
         }
     }
+}
+
+/* Nothing in it is new. What comes during the scan is noticed by another look. */
+static void parking_note_stamp(struct root *root, struct parked_session *s,
+                               const struct parked_session *before)
+{
+    struct inspection seen;
+    bool changed = s->names_ns != before->names_ns || s->changed_ns != before->changed_ns;
+    if (!s->hides_end || s->away || !s->wanted || !changed) {
+        return;
+    }
+    const struct parked_session looked = *s;
+    root->inspected++;
+    gpufl_status status =
+        inspect_directory(root, s->node.path, NULL, VISITS_STEP_NAMES, &seen);
+    bool grew = growth_of(root, -1, s);
+    bool same = status == GPUFL_OK && !grew && !root->engine->gz.busy &&
+                s->changed_ns == looked.changed_ns && seen.changed == looked.names_ns;
+    if (!same) {
+        parking_unlook(s, &looked);
+        s->names_ns = 0; /* the next look tries again */
+    }
+    uint32_t stamp = same ? scan_stamp(&seen.scan) : 0;
+    bool another = s->stamp != stamp;
+    s->stamp = stamp;
+    root->parked.changed = root->parked.changed || another;
+    root->engine->trouble.stamp += another;
 }
 
 enum parking_look {
@@ -124,6 +152,7 @@ static bool parking_reopen_if(struct root *root, struct parked_session *s, bool 
     }
     if (!grew && !names) {
         parking_note_directory(root, s);
+        parking_note_stamp(root, s, &before);
     }
     if (!grew && !names && !old) {
         return false;

@@ -131,6 +131,7 @@ static void visit_apply(const struct visit *visit, const char *path, uint32_t ow
     gz_cache_turn(&root->engine->gz, visit->now_ms);
     inspect_apply(session, seen, visit->now_ms);
     root->inspected += inspect_channel_decoded(session, visit->now_ms) / INSPECTION_NAMES;
+    session_note_holds(session);
     parking_held(session);
     group_say_beside(root, visit->group);
 }

@@ -13,18 +13,20 @@
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
- * [quarantined=<n>] [reached=<file>:<offset>]
+ * [quarantined=<n>] [reached=<file>:<offset>] [seen=<stamp> [ends]]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!owner` tells is about the `!held` of that path behind it; earlier versions
  * neither write nor read it. What `!lines` tells is about the stream in the line after
  * it, as in struct record_stream and struct record_session; "done" = the session is
  * complete, though it is not in the other file yet; quarantined = so many ranges of the
- * session are; reached = how far an earlier backend got the stream. Earlier versions
- * neither write nor read it. Programs linked with an older libgpufl-upload read the files
- * of a newer agent: they skip lines that begin with `!` and that they do not know, but
- * believe no line of a stream that has more than those six words. The first line may have
- * more.
+ * session are; reached = how far an earlier backend got the stream; seen = stands for the
+ * files of the session, as scan_stamp() has it, when all in them was settled, 0 = more is
+ * to come; "ends" = its writer has ended then, and nothing keeps it from being complete.
+ * Earlier versions neither write nor read it. Programs linked with an older
+ * libgpufl-upload read the files of a newer agent: they skip lines that begin with `!`
+ * and that they do not know, but believe no line of a stream that has more than those six
+ * words. The first line may have more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H

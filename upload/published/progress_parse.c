@@ -46,6 +46,11 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
         (void)sscanf(reached, PROGRESS_REACHED "%" SCNu32 ":%" SCNu64,
                      &next->reached_file, &next->reached_offset);
     }
+    const char *seen = parsed ? strstr(line + end, PROGRESS_SEEN) : NULL;
+    if (seen) {
+        next->tells_stamp = sscanf(seen, PROGRESS_SEEN "%" SCNx32, &next->stamp) == 1;
+        next->ends = strstr(seen, PROGRESS_ENDS) != NULL;
+    }
     return parsed;
 }
 

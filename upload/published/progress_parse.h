@@ -12,6 +12,8 @@
 #define PROGRESS_LINE_BYTES  (JOURNAL_PATH_MAX + 128)
 #define PROGRESS_QUARANTINED " quarantined="
 #define PROGRESS_REACHED     " reached="
+#define PROGRESS_SEEN        " seen="
+#define PROGRESS_ENDS        " ends"
 
 /** One line of a channel. */
 struct progress_line {
@@ -30,8 +32,12 @@ struct progress_line {
     uint32_t quarantined;  /**< ranges of the session */
     uint32_t reached_file; /**< 0 = no earlier backend got more of it */
     uint64_t reached_offset;
-    bool complete; /**< the backend knows the end of the session */
-    bool told;     /**< the figures are */
+    uint32_t stamp;   /**< of the session's files, of which all is settled, see
+                         scan_stamp(); 0 = more is to come, or not known */
+    bool tells_stamp; /**< as no earlier version does */
+    bool ends;        /**< the session will be complete: nothing is in the way */
+    bool complete;    /**< the backend knows the end of the session */
+    bool told;        /**< the figures are */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how

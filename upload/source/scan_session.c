@@ -12,6 +12,31 @@
 #include "schema/layout.h"
 #include "upload/source/told.h"
 
+/* Channels are found in any order. What is corrected later, as by what the writer told,
+ * does not count. */
+uint32_t scan_stamp(const struct scan *scan)
+{
+    uint64_t stamp = 0;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        const struct scan_channel *c = &scan->channel[i];
+        const uint64_t found[] = {channel_named(c->name), (uint64_t)c->active_changed_ns,
+                                  c->active_bytes, c->payloads, c->numbered_bytes};
+        stamp += hash64_bytes(HASH64_BASIS, found, sizeof found);
+    }
+    return (uint32_t)(stamp ^ stamp >> 32) | 1;
+}
+
+bool scan_hides_end(const struct scan *scan)
+{
+    bool hides = false;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        const struct scan_channel *c = &scan->channel[i];
+        hides = hides || (c->has_active_gz && scan->layout != SESSION_WINDOWS) ||
+                (c->highest && scan->layout == SESSION_SHIFTING);
+    }
+    return hides;
+}
+
 /* The active file is all that its writer has written of it: what was cut off of a copy of
  * it is there. A living writer tells a size before it writes, and is asked again. */
 static bool scan_active_is_whole(int dir, const struct scan_channel *c, bool lives)

@@ -16,6 +16,15 @@
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
+/** \return what stands for the files of known channels that it found, their sizes and
+ * when the active ones changed; never 0. Other files have another one, but for one chance
+ * in 2^31. */
+uint32_t scan_stamp(const struct scan *scan);
+
+/** \return true if positions do not tell where the session ends: numbers of rotated files
+ * shift, and the size of a compressed active file says nothing. */
+bool scan_hides_end(const struct scan *scan);
+
 /** Where the compressed active files of a session are compared with what else is there:
  * they may take any time. All zero at first; end with second_form_stop of `search`. */
 struct scan_second {
