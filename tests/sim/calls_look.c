@@ -21,6 +21,12 @@ static struct timespec time_of(int64_t ms)
     return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 }
 
+static struct statx_timestamp timestamp_of(int64_t ms)
+{
+    return (struct statx_timestamp){.tv_sec = ms / 1000,
+                                    .tv_nsec = (uint32_t)(ms % 1000) * 1000000};
+}
+
 static int tell(const struct inode *inode, struct stat *st)
 {
     if (!inode) {
@@ -93,16 +99,16 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
     if (!inode) {
         return -1;
     }
-    *st = (struct statx){
-        .stx_mask = mask | STATX_BASIC_STATS | STATX_BTIME,
-        .stx_dev_minor = (unsigned)inode->device,
-        .stx_ino = inode->number,
-        .stx_mode = (uint16_t)inode->mode,
-        .stx_nlink = inode->links,
-        .stx_uid = inode->uid,
-        .stx_size = inode->size - inode->hidden,
-        .stx_btime = {.tv_sec = inode->born_ms / 1000,
-                      .tv_nsec = (uint32_t)(inode->born_ms % 1000) * 1000000}};
+    *st = (struct statx){.stx_mask = mask | STATX_BASIC_STATS | STATX_BTIME,
+                         .stx_dev_minor = (unsigned)inode->device,
+                         .stx_ino = inode->number,
+                         .stx_mode = (uint16_t)inode->mode,
+                         .stx_nlink = inode->links,
+                         .stx_uid = inode->uid,
+                         .stx_size = inode->size - inode->hidden,
+                         .stx_mtime = timestamp_of(inode->modified_ms),
+                         .stx_ctime = timestamp_of(inode->changed_ms),
+                         .stx_btime = timestamp_of(inode->born_ms)};
     return 0;
 }
 
