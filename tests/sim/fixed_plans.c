@@ -237,6 +237,11 @@ static const struct {
      {BEGIN, END, WAIT(15000), STEP(CAPABILITY, 0, 0), STEP(CUT_FILE, 1, 137),
       STEP(COPY_SESSION, 445108067, 517650126),
       STEP(RENAME_SESSION, 236188273, 404103684), STEP(LOSE_STATE, 0, 0), WAIT(9000)}},
+    {"a_first_file_that_comes_back_when_the_others_are_sent",
+     {PLAIN_OF(600, 10), .outside = true, .missing_max = 1},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(2), WRITE(2), STEP(MOVE_FILE, 1, 0), WAIT(19000),
+      STEP(KILL, 0, 0), STEP(MOVE_FILE, 0, 0), STEP(LOSE_STATE, 0, 0), WRITE(2),
+      WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -275,6 +275,8 @@ static void judge_job(struct world *world, const struct job *job)
         history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (!says_all && !may_stay_open(world, job)) {
         history_fail("not complete", "%.8s is %s", job->dir.id, states[state]);
+    } else if (world->plan.missing_max && missing > world->plan.missing_max) {
+        history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (state == 0 && world->plan.closes) {
         history_fail("held", "%.8s is open", job->dir.id);
     }

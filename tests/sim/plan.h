@@ -63,7 +63,8 @@
     X(FORGE, "forge what is published", 2, USERS)                                        \
     X(DELETE_FILE, "delete a file", 2, DAMAGE)                                           \
     X(CUT_FILE, "cut a file", 2, DAMAGE)                                                 \
-    X(SPOIL_MANIFEST, "spoil a manifest", 1, DAMAGE)
+    X(SPOIL_MANIFEST, "spoil a manifest", 1, DAMAGE)                                     \
+    X(MOVE_FILE, "move a file away, or back", 0, DAMAGE)
 
 #define STEP_ENUM_(id, text, weight, feature) STEP_##id,
 enum step_kind { STEP_KINDS(STEP_ENUM_) STEP_KINDS_COUNT };
@@ -111,9 +112,10 @@ struct plan_world {
     uint64_t orphan_ms; /**< after so long without a line, a writer counts as gone */
     enum engine_delete deletes;
     enum engine_compression compression;
-    enum old_layout old; /**< what half of the jobs are */
-    bool all_old;        /**< all of them are */
-    bool closes;         /**< no session may be held in the end, whatever happened */
+    enum old_layout old;  /**< what half of the jobs are */
+    bool all_old;         /**< all of them are */
+    bool closes;          /**< no session may be held in the end, whatever happened */
+    unsigned missing_max; /**< lines of a job, whatever happened; 0 = any number */
     bool untold;     /**< jobs leave their lock files empty, as earlier versions did */
     bool same_heads; /**< files of 1.1 begin with one and the same line */
 };

@@ -74,27 +74,60 @@ static void forget_stray(struct job *job, const char *name)
     }
 }
 
+/* \p name of its files is there no more. */
+static void take_file(struct world *world, struct job *job, const char *name)
+{
+    job->harm |= is_followed(job, name) ? JOB_LOST_SEALED : JOB_LOST_FILES | JOB_CUT;
+    world_note_complete(world, job);
+    history_say("%s of %.8s", name, job->dir.id);
+    if (is_newest(job, name)) {
+        job_newest_deleted(job);
+    }
+    forget_stray(job, name);
+    inode_unlink(job->inode, name);
+}
+
+static void cut_file(struct world *world, struct job *job, const char *name, uint32_t to)
+{
+    struct inode *file = inode_look(job->inode, name);
+    job->harm |= JOB_LOST_FILES | JOB_CUT;
+    world_note_complete(world, job);
+    history_say("%s of %.8s", name, job->dir.id);
+    inode_resize(file, file->size ? to % file->size : 0);
+    job_was_cut(job, file);
+}
+
 static void damage_file(struct world *world, struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
-    if (!name) {
-        return;
+    if (name && step->kind == STEP_DELETE_FILE) {
+        take_file(world, job, name);
+    } else if (name) {
+        cut_file(world, job, name, step->b);
     }
-    struct inode *file = inode_look(job->inode, name);
-    job->harm |= step->kind == STEP_DELETE_FILE && is_followed(job, name)
-                     ? JOB_LOST_SEALED
-                     : JOB_LOST_FILES | JOB_CUT;
-    world_note_complete(world, job);
-    history_say("%s of %.8s", name, job->dir.id);
-    if (step->kind == STEP_DELETE_FILE) {
-        if (is_newest(job, name)) {
-            job_newest_deleted(job);
-        }
-        forget_stray(job, name);
-        inode_unlink(job->inode, name);
-    } else {
-        inode_resize(file, file->size ? step->b % file->size : 0);
-        job_was_cut(job, file);
+}
+
+static void put_file_back(struct world *world)
+{
+    struct job *job = &world->job[world->aside_job];
+    if (!inode_look(job->inode, world->aside_name)) {
+        history_say("%s of %.8s is back", world->aside_name, job->dir.id);
+        world_note_complete(world, job);
+        inode_link(job->inode, world->aside_name, world->aside);
+    }
+    world->aside = NULL;
+}
+
+static void move_file(struct world *world, struct job *job, const struct step *step)
+{
+    const char *name = any_file(job->inode, step->a);
+    if (world->aside) {
+        put_file_back(world);
+    } else if (name) {
+        snprintf(world->aside_name, sizeof world->aside_name, "%s", name);
+        world->aside = inode_look(job->inode, name);
+        world->aside_job = step->who % world->jobs;
+        take_file(world, job, world->aside_name);
     }
 }
 
@@ -290,6 +323,9 @@ void steps_user(struct world *world, const struct step *step)
     case STEP_DELETE_FILE:
     case STEP_CUT_FILE:
         damage_file(world, job, step);
+        break;
+    case STEP_MOVE_FILE:
+        move_file(world, job, step);
         break;
     default:
         write_text(dir_in(world->logs, LAYOUT_STATE_DIR, STRANGER), "progress", STRANGER,

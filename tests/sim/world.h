@@ -24,6 +24,9 @@ struct world {
     bool away;             /**< the path names another directory, or none */
     struct inode *renamed; /**< the directory of a session that has another name */
     unsigned renamed_job;
+    struct inode *aside; /**< a file that was moved away; NULL = none */
+    unsigned aside_job;
+    char aside_name[INODE_NAME_MAX];
     unsigned job_fault_percent;
     int locker;                       /**< pid of who has locked the root, 0 = nobody */
     struct inode *copy[WORLD_COPIES]; /**< of a state directory */
