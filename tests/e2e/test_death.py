@@ -129,6 +129,8 @@ def a_library_that_is_unloaded_while_it_records_harms_nobody(place):
                     "-ldl", "-pthread", *lib.SANITIZER], check=True)
     for library in (lib.BUILD / "libgpufl.so", plugin):
         for way, status in (("unload", 7), ("leave", 0)):
+            if way == "leave" and lib.SANITIZER and "thread" in lib.SANITIZER[0]:
+                continue  # TSan's runtime has a thread, which goes on
             done, session, _ = _die(place, way, library)
             equal((done.returncode, done.stderr), (status, ""), f"{library.name}, {way}: exit code, errors")
             check(collector.records(session, "device"), "the session is there")
