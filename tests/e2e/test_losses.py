@@ -248,10 +248,10 @@ def what_others_remove_to_the_end_is_counted(place):
     removed = f"rm -r {place.logs}"
     unnamed = f"cd {place.logs}/[0-9a-f]* && mkdir .new-scope.log && rm scope.log"
     replaced = f"cd {place.logs}/[0-9a-f]* && echo other > new && mv new scope.log"
-    for command, recorded, message in ((removed, 0, "was removed: what it records is lost"), (unnamed, 0, "scope.log was removed or replaced"),
-                                       (replaced, 0, "scope.log was replaced by a file of other content")):
+    for command, most, message in ((removed, 0, "was removed: what it records is lost"), (unnamed, 0, "scope.log was removed or replaced"),
+                                   (replaced, 3003, "scope.log was replaced by a file of other content")):  # if it was noticed soon
         session, said, report, stats = _play(place, "disturbed", GPU_SCOPES_COMMAND=command)
-        equal((stats[SCOPES], said.count(message)), (recorded, 1), f"{command}: {said}")
+        equal((stats[SCOPES] <= most, said.count(message)), (True, 1), f"{command}: {stats} {said}")
         lost, = re.findall(r"(\d+) lines: they could not be written, their file was removed or replaced", said)
         _all_say(said, report, f"{lost} lines: they could not be written")
         check(f"bytes        {stats[BYTES_LOST]}\n" in report and stats[BYTES_LOST] > 100 * int(lost), f"{command}: {report}")
