@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import sys
 
 import lib
@@ -45,9 +46,9 @@ def _upload(place, sink):
     return done
 
 
-def _is_held(place, sink):
+def _is_held(place, sink, reason="window_missing"):
     """\\return the words of the command that gives it up."""
-    words = is_held(_upload(place, sink), place.run("gpufl", "status", place.logs), "window_missing")
+    words = is_held(_upload(place, sink), place.run("gpufl", "status", place.logs), reason)
     equal(sink.completes(), 0, "it is not called complete")
     return words
 
@@ -80,6 +81,64 @@ def one_that_is_gone_is_given_up_or_comes_back(place):
                 equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
                 equal(place.run("gpufl", *words).returncode, 1, "there is nothing more to give up")
             _goes_on(place, sink, writer, set() if comes_back else lost)
+
+
+def a_channel_that_is_gone_is_given_up_or_comes_back(place):
+    """No window of it is there, and no sidecar, before anything was read."""
+    for channel in ("device", "scope", "system"):
+        for comes_back in (False, True):
+            place.logs = place.path / f"logs-{channel}-{comes_back}"
+            place.logs.mkdir(mode=0o700)
+            writer = _begun(place.logs, Windows.channels)
+            writer.end()
+            gone = [path for n in (1, 2) for path in _window(writer, channel, n)]
+            lost = {line for path in gone[::2] for line in gzip.decompress(path.read_bytes()).splitlines()}
+            for path in gone:
+                path.rename(place.path / path.name)
+            with Sink(declare=True) as sink:
+                words = _is_held(place, sink, "channel_gone")
+                _is_held(place, sink, "channel_gone")
+                if comes_back:
+                    for path in reversed(gone):
+                        (place.path / path.name).rename(path)
+                else:
+                    done = place.run("gpufl", *words)
+                    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+                    equal(place.run("gpufl", *words).returncode, 1, "there is nothing more to give up")
+                _goes_on(place, sink, writer, set() if comes_back else lost)
+
+
+def a_channel_that_nothing_tells_of_is_not_missed(place):
+    """Its writer was killed, or dropped rows, or only the other channels are asked for; and sass, which a writer may leave
+    out."""
+    for how in ("killed", "by its launcher", "loss", "not asked for", "sass"):
+        gone = "sass" if how == "sass" else "scope"
+        place.logs = place.path / f"logs-{how}"
+        place.logs.mkdir(mode=0o700)
+        writer = _begun(place.logs, Windows.channels)
+        if how in ("loss", "not asked for", "sass"):
+            writer.end()
+        else:
+            for channel in Windows.channels:
+                _publish(writer, channel, salvaged=True)
+            if how == "by its launcher":
+                writer.line("system", "shutdown", synthetic=True, exit_code=137, signaled=True, signal=9)
+                _publish(writer, "system")
+            shutil.rmtree(writer.tmp)
+            writer.die()
+        for path in [*writer.dir.glob(f"{gone}.*"), *writer.dir.glob(f".gpufl-window.{gone}.*")]:
+            path.unlink()
+        if how == "loss":
+            (writer.dir / ".gpufl-transport-loss.writer.1.json").write_text("{}")
+        with Sink(declare=True) as sink:
+            if how == "not asked for":
+                agent = lib.agent(place, sink.url, "--exit-when-drained", "--log-types=device,system,sass")
+                equal(agent.wait(), 0, agent.log.read_text())
+            else:
+                _upload(place, sink)
+            held = place.run("gpufl", "status", place.logs).stdout
+            check("no file of it is there" not in held, held)
+            equal(sink.completes(), how != "loss", f"{how}: {held}")
 
 
 def a_killed_writer_has_none(place):
@@ -137,6 +196,27 @@ def large_ones_are_read_in_steps(place):
         words = _is_held(place, sink)
         equal(place.run("gpufl", *words).returncode, 0, "given up")
         _goes_on(place, sink, writer, lost)
+
+
+def the_end_of_another_is_known_after_a_restart(place):
+    """Of a channel that is gone as a whole."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _begun(place.logs)
+    writer.end()
+    for path in (*_window(writer, "scope", 1), *_window(writer, "system", 1)):
+        path.unlink()
+    for times in (1, 2):
+        agent = lib.agent(place, backend.url, "--delete-acked=acknowledged")
+        until(lambda a=agent: a.log.read_text().count("session.held") == 2, f"they are held, {times}")
+        until(lambda: {f.name for f in writer.dir.glob("*.gz")} == {"device.2.log.gz", "sass.1.log.gz"},
+              "all but the last ones are deleted")
+        check(not backend.complete(writer.id), "not complete")
+        agent.kill()
+        agent.wait()
+    equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "given up")
+    lib.agent(place, backend.url, "--delete-acked=acknowledged")
+    until(lambda: backend.complete(writer.id), "complete")
+    until(lambda: not list(writer.dir.glob("*.gz")), "they are deleted")
 
 
 def the_ends_of_the_others_are_known_after_a_restart(place):

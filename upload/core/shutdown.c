@@ -174,15 +174,20 @@ static bool shutdown_window_tells(const struct stream *st, enum last_window what
            st->last.tells == (uint8_t)what;
 }
 
-bool shutdown_lacks_window(const struct stream *st)
+bool shutdown_ends(const struct session *session)
 {
-    const struct session *session = st->session;
     bool ends = false;
     for (unsigned i = 0; i < session->streams; i++) {
         ends = ends || shutdown_window_tells(session->stream[i], LAST_WINDOW_ENDS);
     }
-    return ends && !st->lost && !session->loss &&
-           shutdown_window_tells(st, LAST_WINDOW_OPEN);
+    return ends && !session->loss;
+}
+
+bool shutdown_lacks_window(const struct stream *st)
+{
+    bool lacks = stream_is_unseen(st) ? shutdown_counts(st)
+                                      : shutdown_window_tells(st, LAST_WINDOW_OPEN);
+    return lacks && !st->lost && shutdown_ends(st->session);
 }
 
 bool shutdown_windows_told(const struct session *session)

@@ -27,10 +27,14 @@ bool shutdown_is_last(const struct stream *stream);
  * gz_cache.busy, the next inspection goes on. */
 void shutdown_look(struct session *session);
 
-/** A 1.3 writer ends each channel by its shutdown. \return true if another channel has
- * it and this one has not: its last window is gone, even if no name is left of it. A
- * writer that was killed wrote none, and one that dropped rows has said so. What a person
- * has given up may be that window. */
+/** A 1.3 writer begins each of its channels by a job_start, and ends it by its shutdown.
+ * \return true if a channel has the latter: then each one had a window. A writer that
+ * was killed wrote none, and one that dropped rows has said so. */
+bool shutdown_ends(const struct session *session);
+
+/** \return true if that is so, and this channel has no shutdown: its last window is gone,
+ * even if no name is left of it, or of the whole channel. What a person has given up may
+ * be that window. */
 bool shutdown_lacks_window(const struct stream *stream);
 
 /** \return true if all last windows were read, and none is missing: they may be deleted.

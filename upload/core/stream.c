@@ -100,6 +100,11 @@ bool stream_is_unbegun(const struct stream *st, uint32_t file, uint64_t offset)
     return st->unbegun && file == st->highest + 1 && offset == 0;
 }
 
+bool stream_is_unseen(const struct stream *st)
+{
+    return st->kind == STREAM_VERBATIM && !st->id && st->highest == 0;
+}
+
 bool stream_is_between_files(const struct stream *st)
 {
     return st->seal_read_ms && st->all_read && st->file == st->highest;

@@ -196,6 +196,9 @@ bool stream_falls_short(const struct stream *stream);
  * writer ended between two files. */
 bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offset);
 
+/** \return true if no window of a 1.3 channel, and no sidecar, was ever seen. */
+bool stream_is_unseen(const struct stream *stream);
+
 /** \return true if all of its newest sealed file is settled, and its writer, which is not
  * known to be gone, has not made the next one. */
 bool stream_is_between_files(const struct stream *stream);

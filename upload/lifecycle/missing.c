@@ -204,15 +204,35 @@ void missing_channels(struct session *session, const struct scan *scan)
     }
 }
 
+/* Of some channels of the layout of 1.3, no name is left at all. What the existing client
+ * writes to all channels goes to sass, too, but by its own word it does not. */
+static void missing_windows(struct session *session)
+{
+    bool due = session->layout == SESSION_WINDOWS && shutdown_ends(session);
+    for (int i = 0; due && i < CHANNEL_COUNT; i++) {
+        const char *channel = channel_name((enum channel)i);
+        bool counts = i != CHANNEL_SASS && registry_follows(session->root, channel);
+        struct stream *st = counts ? session_stream(session, channel) : NULL;
+        if (st && st->kind == STREAM_UNSET) {
+            st->kind = STREAM_VERBATIM;
+            st->layout = 1 + SESSION_WINDOWS;
+            st->rest = STREAM_DRAINED; /* the other channels need not wait for it */
+        }
+    }
+}
+
 void missing_at_end(struct session *session)
 {
     if (session_falls_short(session)) {
         session_hold(session, HELD_FALLS_SHORT);
     }
     shutdown_look(session);
+    missing_windows(session);
     for (unsigned i = 0; i < session->streams; i++) {
-        if (shutdown_lacks_window(session->stream[i])) {
-            stream_hold(session->stream[i], HELD_WINDOW_MISSING);
+        struct stream *st = session->stream[i];
+        if (shutdown_lacks_window(st)) {
+            stream_hold(st,
+                        stream_is_unseen(st) ? HELD_CHANNEL_GONE : HELD_WINDOW_MISSING);
         }
     }
     cleanup_session(session); /* what was kept for this look */
