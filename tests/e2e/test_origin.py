@@ -473,6 +473,34 @@ def an_upload_sends_what_a_restored_copy_lacks(place):
     equal(lib.upload(place, backend.url).result["message"], "nothing to send", "once")
 
 
+def windows_of_a_running_session_are_offered_to_a_restored_copy(place):
+    """Those that are on disk. Windows go by no positions: the backend knows by its id which ones it has."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = writers.Windows(place.logs)
+    writer.rotate("device")
+    lib.upload(place, backend.url, "--timeout=2")
+    backend.kill()
+    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    backend.start()
+    for _ in range(2):
+        writer.line("device")
+        writer.rotate("device")
+    lib.upload(place, backend.url, "--timeout=2")
+    equal(backend.export(writer.id, "device"), bytes(writer.written["device"]), "all of it")
+    _replace_database(place, backend, copy)
+    check(backend.export(writer.id, "device") != bytes(writer.written["device"]), "it is older")
+    writer.end()
+    for times in (1, 2):
+        done = lib.upload(place, backend.url)
+        equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout + done.stderr)
+        _is_whole(backend, [writer])
+        backend.kill()  # which begins another epoch, too
+        backend.start()
+    lines = len(writer.written["device"].splitlines())
+    said = place.run("gpufl", "status", place.logs).stdout
+    check(f"{lines} lines settled" in said, said)
+
+
 def a_file_that_a_restored_copy_lacks_and_somebody_deleted_is_missed(place):
     """It may have been moved away. A person gives it up, and the backend is told of the loss."""
     early, late = writers.Live(place.logs), writers.Live(place.logs)

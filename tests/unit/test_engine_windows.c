@@ -345,11 +345,11 @@ static void our_own_mark_counts_for_its_backend_only(void **state)
         const char *url, *database;
         unsigned sent;
     } row[] = {
-        {"http://a/api/v1", "{\"epoch\":\"one.1\"}", 0},
-        {"http://a/api/v1", "{\"epoch\":\"one.2\"}", 0},
+        {"http://a/api/v1", "{\"supported\":[\"1\"],\"epoch\":\"one.1\"}", 0},
+        {"http://a/api/v1", "{\"supported\":[\"1\"],\"epoch\":\"one.2\"}", 0},
         {"http://a/api/v1", "{\"epoch\":\"two.1\"}", 2},
         {"http://a/api/v1", "", 0},
-        {"http://b/api/v1", "{\"epoch\":\"one.1\"}", 2},
+        {"http://b/api/v1", "{\"supported\":[\"1\"],\"epoch\":\"one.1\"}", 2},
         {"http://b/api/v1", "", 2},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -373,9 +373,55 @@ static void our_own_mark_counts_for_its_backend_only(void **state)
     }
 }
 
+static int refuses_the_end(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE && rig->mark ? 503 : RIG_REGISTRY;
+}
+
+/* The backend is put back while nothing is sent, and forgets the first window. It is
+ * known by its epoch, which is asked for before the end is told. */
+static void a_backend_that_went_back_is_offered_open_windows_again(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct windows w;
+        windows_open(&w);
+        w.rig->config.delete_acked = DELETE_NEVER;
+        w.rig->version_body = "{\"supported\":[\"1\"],\"epoch\":\"one.1\"}";
+        w.rig->answer = refuses_the_end;
+        w.rig->mark = 1;
+        rig_start(w.rig);
+        rig_run(w.rig, 5000, false);
+        assert_int_equal(rig_count(w.rig, TRANSPORT_BATCH), 2);
+        if (restart) {
+            rig_stop(w.rig);
+        }
+        for (unsigned i = 0; i < w.rig->requests; i++) {
+            struct rig_request *r = &w.rig->request[i];
+            if (r->kind == TRANSPORT_BATCH && r->sequence == 1) {
+                free(r->raw);
+                r->raw = NULL;
+            }
+        }
+        w.rig->version_body = "{\"supported\":[\"1\"],\"epoch\":\"one.2\"}";
+        w.rig->mark = 0;
+        if (restart) {
+            rig_start(w.rig);
+        }
+        rig_run(w.rig, 600000, true);
+        assert_int_equal(rig_summary(w.rig).sessions_done, 1);
+        assert_int_equal(sent_of(w.rig, 1), 2);
+        assert_int_equal(rig_count(w.rig, TRANSPORT_BATCH), 4);
+        const struct rig_request *last = &w.rig->request[w.rig->requests - 1];
+        assert_int_equal(last->kind, TRANSPORT_COMPLETE);
+        rig_delete(w.rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_backend_that_went_back_is_offered_open_windows_again),
         cmocka_unit_test(our_own_mark_counts_for_its_backend_only),
         cmocka_unit_test(what_another_has_uploaded_does_not_grow_every_minute),
         cmocka_unit_test(what_another_has_delivered_is_known_after_a_restart),

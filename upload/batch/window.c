@@ -104,6 +104,9 @@ static enum made window_no_payload(struct stream *st, const struct sidecar *side
         return session->root->origin.now.moved ? window_is_elsewhere(st)
                                                : window_next(st);
     }
+    if (st->lost && st->file < st->again_file) {
+        return window_next(st); /* a person gave it up */
+    }
     if (session->salvage != SESSION_SALVAGE_NONE ||
         (sidecar && !session_writer_is_gone(session))) {
         st->rest = STREAM_DRAINED; /* for now: when it comes, the directory changes */
@@ -124,6 +127,9 @@ static enum made window_offer(struct stream *st, const struct sidecar *sidecar, 
 {
     struct engine *engine = st->session->root->engine;
     struct offer *offer = offer_new(st);
+    if (!st->id) {
+        st->end.epoch = engine->origin.epoch;
+    }
     if (!offer) {
         close(fd);
         return MADE_NOTHING;

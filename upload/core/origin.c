@@ -13,6 +13,7 @@
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
 #define ASK_AGAIN_MS    600000u
+#define ASK_SOON_MS     1000u
 /* After so many in a row, an answer that tells nothing is believed. */
 #define DOUBTS_MAX 3u
 
@@ -62,6 +63,7 @@ void origin_ok(struct origin *origin)
 void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms)
 {
     origin->failures++;
+    origin->told_ms = 0; /* it may come back as another one, or as it was before */
     trouble_set(origin->trouble, origin->config->sys, true);
     origin->not_before_ms =
         now_ms + backoff_ms(origin->config->sys, origin->failures, BACKOFF_BASE_MS,
@@ -227,6 +229,7 @@ void origin_probe(struct origin *origin, uint64_t now_ms)
         GPUFL_OK) {
         origin->state = again ? ORIGIN_KNOWN : ORIGIN_ASKING;
         origin->asks_again = again;
+        origin->asked_ms = now_ms;
         origin->ask_at_ms = now_ms + ASK_AGAIN_MS;
         origin->in_flight++;
     }
@@ -254,6 +257,9 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                  reply->status == 429 || (reply->status >= 500 && reply->status != 501);
     uint64_t asks_at_ms = origin_doubts(origin, reply, now_ms);
     origin->answered = origin->answered || reply->status != 0;
+    if (reply->status >= 200 && reply->status <= 299 && !reply->web_page) {
+        origin->told_ms = origin->asked_ms + 1;
+    }
     if (origin->asks_again) {
         origin_on_again(origin, reply, asks_at_ms);
         return;
@@ -272,6 +278,17 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
     }
     origin->state = ORIGIN_UNASKED;
     origin_failed_to_tell(origin, reply, now_ms);
+}
+
+bool origin_told_since(struct origin *origin, uint64_t since_ms, uint64_t now_ms)
+{
+    if (!origin->epoch || origin->told_ms > since_ms) {
+        return true;
+    }
+    if (now_ms >= origin->asked_ms + ASK_SOON_MS || origin->told_ms) {
+        origin->ask_at_ms = now_ms;
+    }
+    return false;
 }
 
 void origin_note_epoch(struct origin *origin, uint64_t epoch, uint64_t database)

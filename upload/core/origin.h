@@ -43,6 +43,9 @@ struct origin {
     bool declared;           /**< it has said what it supports */
     bool asks_again;         /**< whether that has changed, is being asked */
     uint64_t ask_at_ms;      /**< when that is asked next */
+    uint64_t asked_ms;       /**< when it was asked last */
+    uint64_t told_ms;        /**< after the last question that it has answered, 0 = it has
+                                failed since */
     unsigned doubts;         /**< answers in a row by which it may not have been asked */
     bool no_zstd_ever;       /**< it answered 415 */
     bool answered;
@@ -96,6 +99,10 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
 /** The same, with what the answer says to a person. */
 void origin_refused(struct origin *origin, const struct transport_reply *reply,
                     uint64_t now_ms);
+
+/** \return true if its epoch is known as it was after \p since_ms, or it names none. If
+ * not, it is asked. */
+bool origin_told_since(struct origin *origin, uint64_t since_ms, uint64_t now_ms);
 
 /** Notes the epoch of an answer, and the database that it names. */
 void origin_note_epoch(struct origin *origin, uint64_t epoch, uint64_t database);

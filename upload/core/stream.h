@@ -140,6 +140,7 @@ struct stream {
     uint32_t goal_file;     /**< up to where it was when a run on demand saw it first, if
                                it is another user's; 0 = not known */
     uint32_t jump_crc;      /**< with jump: of its file up to its position */
+    uint32_t again_file;    /**< 1.3: up to this one windows are offered again */
     uint32_t ended_file;    /**< of which a person gave up what cannot be read */
     uint8_t index;          /**< shifting layout: number of file when last seen */
     uint8_t channel;        /**< index into the root's channel_name */

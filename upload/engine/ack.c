@@ -52,7 +52,9 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
         lines = (uint32_t)said->accepted;
     }
     ack_note_rejected(offer, said);
-    if (!position_settle(offer, window ? lines : lines - offer->rejected_lines,
+    bool again = window && offer->record.file < st->again_file; /* they are counted */
+    uint32_t more = window ? lines : lines - offer->rejected_lines;
+    if (!position_settle(offer, again ? 0 : more,
                          said->acknowledged ? SETTLED_ACKED : SETTLED_UNPROVEN)) {
         offer->maybe_stored = true; /* it is */
         offer_keep(offer, now_ms);

@@ -22,6 +22,7 @@
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
+#define COMPLETE_ASKS_MS 100u
 /* Where the backend has said so often that there is no such session, or that the claim is
  * wrong, it may have deleted what was sent. */
 #define COMPLETE_UNKNOWN_OFTEN 30u
@@ -73,12 +74,40 @@ static struct session *completion_next(const struct engine *engine, uint64_t now
     return next;
 }
 
+/* Windows go by no positions, so their ends are not claimed: what the backend took of
+ * them, it has if it was not put back since. \return true if that is so. */
+static bool completion_windows_stand(struct session *session, uint64_t now_ms)
+{
+    struct origin *origin = &session->root->engine->origin;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->kind != STREAM_VERBATIM || !st->id) {
+            continue;
+        }
+        if (!origin_told_since(origin, session->heard_ms, now_ms)) {
+            session->complete_at_ms = now_ms + COMPLETE_ASKS_MS;
+            return false;
+        }
+        bool there = st->lowest && st->lowest < st->file;
+        if (there && origin->epoch && st->end.epoch != origin->epoch &&
+            session->root->backend < BACKEND_ASKED) {
+            session_set_state(session, SESSION_OPEN);
+            session_mark(session);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool completion_step(struct engine *engine, uint64_t now_ms)
 {
     bool may = bucket_wait(&engine->bucket, now_ms) == 0;
     struct session *session = may ? completion_next(engine, now_ms) : NULL;
     if (!session) {
         return false;
+    }
+    if (!completion_windows_stand(session, now_ms)) {
+        return session->state == SESSION_OPEN;
     }
     turns_take(&engine->complete_turns, session_lane(session));
     gz_cache_turn(&engine->gz, now_ms);

@@ -3,6 +3,7 @@
 #include "upload/lifecycle/inspect_channel.h"
 
 #include "upload/core/expired.h"
+#include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/import_position.h"
@@ -132,6 +133,37 @@ static bool inspect_still_differs(const struct stream *st,
            st->seen == inspect_seen(st->session, seen);
 }
 
+/* The backend may have gone back since it took what is before the position of windows.
+ * It knows by their ids which ones it has: those that are there are offered again. */
+static void inspect_windows_again(struct stream *st, const struct scan_channel *seen)
+{
+    struct root *root = st->session->root;
+    const struct origin *origin = &root->engine->origin;
+    bool old = origin->state == ORIGIN_KNOWN && origin->epoch &&
+               root->backend < BACKEND_ASKED && st->end.epoch != origin->epoch;
+    if (st->kind != STREAM_VERBATIM || st->offer || !old) {
+        return;
+    }
+    uint32_t before = st->file;
+    if (st->id && seen->lowest && seen->lowest < before) {
+        const struct record_settled back = {
+            .sequence = st->sequence, .file = seen->lowest, .how = SETTLED_ACKED};
+        if (!position_advance(st, &back)) {
+            return;
+        }
+        st->journal_file = st->file; /* nothing is deleted before it was sent again */
+        st->again_file = before;
+        st->all_read = st->at_shutdown = false;
+        st->rest = STREAM_PENDING;
+        st->last = (struct stream_last){0};
+    }
+    st->end.epoch = origin->epoch;
+    if (st->id) {
+        struct record_stream record = stream_record(st);
+        (void)!record_append_stream(root->journal, &record); /* or it is done again */
+    }
+}
+
 /* \return false if nothing is known yet: the next inspection goes on. */
 static bool inspect_compare(struct stream *st, const struct scan_channel *seen)
 {
@@ -206,6 +238,7 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     if (!inspect_compare(st, seen)) {
         return;
     }
+    inspect_windows_again(st, seen);
     stream_note_goal(st, seen->active_bytes,
                      session->layout != SESSION_SHIFTING && !seen->has_active_gz);
     uint64_t before = st->seen;
