@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 static const char *const names[] = {
     [THREAD_WRITER] = "gpufl-writer", [THREAD_GPU] = "gpufl-gpu",
     [THREAD_SLOW] = "gpufl-slow",     [THREAD_SAMPLES] = "gpufl-samples",
-    [THREAD_OPEN] = "gpufl-open",     [THREAD_LAST] = "gpufl-last"};
+    [THREAD_OPEN] = "gpufl-open",     [THREAD_TRACE] = "gpufl-trace",
+    [THREAD_LAST] = "gpufl-last"};
 
 bool thread_name_is(const char *name, enum thread_kind kind)
 {
@@ -116,6 +118,39 @@ bool thread_lend(char ours[THREAD_NAME_BYTES])
     snprintf(jobs, sizeof jobs, "%s", program_invocation_short_name);
     thread_rename(jobs);
     return true;
+}
+
+static _Atomic unsigned posing;
+
+void thread_pose(enum thread_kind kind, struct thread_guise *was)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was->mask);
+    if (pthread_getname_np(pthread_self(), was->name, sizeof was->name) != 0) {
+        was->name[0] = '\0';
+    }
+    atomic_fetch_add(&posing, 1);
+    thread_rename(names[kind]);
+}
+
+void thread_resume(const struct thread_guise *was)
+{
+    if (was->name[0]) {
+        thread_rename(was->name);
+    }
+    atomic_fetch_sub(&posing, 1);
+    pthread_sigmask(SIG_SETMASK, &was->mask, NULL);
+}
+
+bool thread_poses(void)
+{
+    return atomic_load(&posing);
+}
+
+void thread_after_fork(void)
+{
+    atomic_store(&posing, 0);
 }
 
 void thread_condition_init(pthread_cond_t *condition)

@@ -4,6 +4,7 @@
 #define GPUFL_COLLECTOR_CORE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -15,6 +16,7 @@ enum thread_kind {
     THREAD_SLOW,    /* gpufl-slow */
     THREAD_SAMPLES, /* gpufl-samples */
     THREAD_OPEN,    /* gpufl-open */
+    THREAD_TRACE,   /* gpufl-trace */
     THREAD_LAST,    /* gpufl-last */
 };
 
@@ -38,6 +40,24 @@ bool thread_lend(char ours[THREAD_NAME_BYTES]);
 
 /** Names this thread \p name. */
 void thread_rename(const char *name);
+
+/** What a thread of the job is called, and the signals that it blocks. */
+struct thread_guise {
+    char name[THREAD_NAME_BYTES];
+    sigset_t mask;
+};
+
+/** Until thread_resume(), this thread of the job has a name of ours, and all signals are
+ * blocked: threads that a library makes meanwhile inherit both. It remains the job's. Not
+ * on a thread of ours: the loader's lock may be this one's. */
+void thread_pose(enum thread_kind kind, struct thread_guise *was);
+void thread_resume(const struct thread_guise *was);
+
+/** Whether a thread of the job has a name of ours. */
+bool thread_poses(void);
+
+/** In the child of a fork: none does. */
+void thread_after_fork(void);
 
 /** Initialises a condition that uses the monotonic clock, so that a step of the wall
  * clock does not disturb a wait. */

@@ -211,6 +211,9 @@ static void end_look(void)
 
 enum job_task job_tasks_look(bool main_left)
 {
+    if (thread_poses()) {
+        return JOB_TASK_JOBS;
+    }
     pthread_mutex_lock(&tasks.lock);
     enum job_task what = look_for_jobs(main_left);
     if (what == JOB_TASK_UNKNOWN && give_back_spare()) {

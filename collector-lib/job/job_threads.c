@@ -306,6 +306,7 @@ void job_threads_end(void)
 void job_threads_after_fork(void)
 {
     job_tasks_after_fork();
+    thread_after_fork();
     pthread_mutex_init(&job.lock, NULL);
     thread_condition_init(&job.wake);
     job.main_keyed = job.keyed && pthread_getspecific(job.main_end);

@@ -8,6 +8,7 @@
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/stacks.h"
+#include "collector-lib/core/thread.h"
 #include "collector-lib/trace/tracer_load.h"
 
 /* CUPTI clears a buffer on the thread that needs it next: of buffers of 1 MiB, one launch
@@ -81,12 +82,16 @@ static void start_tracer(struct profiler *p, const struct settings *settings,
 }
 
 /* Not while a driver hangs that an earlier session loads: what we load would wait for it.
- */
+ * Threads that CUPTI makes as it starts are no threads of the job, whose end it need not
+ * wait for, and take none of its signals. */
 static void start_tracer_alone(struct profiler *p, const struct settings *settings,
                                const struct tracer_listener *listener)
 {
+    struct thread_guise was;
     if (fork_guard_load_soon()) {
+        thread_pose(THREAD_TRACE, &was);
         start_tracer(p, settings, listener);
+        thread_resume(&was);
         fork_guard_loaded();
     } else {
         snprintf(p->why, sizeof p->why,

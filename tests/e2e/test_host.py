@@ -102,6 +102,14 @@ def a_process_ends_with_its_last_own_thread(place):
     equal(_ended(place), [True] * 6, "each session has an end")
 
 
+def a_thread_of_cupti_keeps_no_process(place):
+    """Whichever thread began the session, and it takes no signals of the job."""
+    for n, words in enumerate((("init:1",), ("elsewhere:1",), ("init:1", "shutdown", "elsewhere:1"))):
+        done, _ = _live(place, *words, "ops:50", "nap:100000", "pthread_exit", folder=f"life-{n}", LIFE_GPU="1")
+        equal(done.returncode, 0, f"{words}: status")
+    equal(_ended(place), [True] * 4, "each session has an end")
+
+
 def a_process_that_ends_with_its_last_own_thread_ends_at_once_and_with_mains_signals(place):
     took = []
     for n, words in enumerate((("init:0", "ops:5"), ("elsewhere:0", "ops:5")) * 3):

@@ -1016,6 +1016,20 @@ def a_library_that_starts_cuda_as_it_is_loaded_is_recorded(place):
         equal(len(list(_kernels(session))), 20, f"{how}: kernels")
 
 
+def a_library_that_begins_a_session_as_it_is_loaded_is_recorded(place):
+    """Its thread has the loader's lock, which no other one gets until the session has begun."""
+    if lib.SANITIZER:
+        lib.skip("the sanitizer's runtime comes first")
+    source, early = place.path / "early.c", place.path / "libearly.so"
+    source.write_text("#include <gpufl/gpufl.h>\n__attribute__((constructor)) static void early(void) { gpufl_init(0); }\n")
+    subprocess.run(["cc", "-fPIC", "-shared", f"-I{lib.ROOT}/include", "-o", early, source, f"-L{lib.BUILD}", "-lgpufl"], check=True)
+    done = place.run("tests/e2e/gpu_job", "-", "injected", "library", env={
+        **ENVIRONMENT, "JOB_LIBRARY": str(early), "GPUFL_LOG_DIR": str(place.logs), "GPUFL_PROFILING_ENGINE": "Trace"})
+    equal((done.returncode, done.stdout, done.stderr), (7, "launched\n", ""), "the program's own")
+    session, = place.logs.iterdir()
+    equal(len(list(_kernels(session))), 20, "kernels")
+
+
 def an_injected_program_can_run_monitor(place):
     """What `gpufl trace --engine Monitor` sets: figures of host and GPUs, no kernels."""
     out = place.path / "out"

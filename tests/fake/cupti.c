@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libcupti.so.13 for tests, and the GPU behind it: fake_launch() and its like do what a
  * CUDA call would, with CUPTI's callbacks and records. Buffers come back from a thread of
- * its own, as CUPTI's do.
+ * its own, as CUPTI's do, which it makes in cuptiSubscribe (H100, CUDA 13).
  *
  * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n; several by commas
  * FAKE_CUPTI_VERSION=n     cuptiGetVersion says n
@@ -192,10 +192,7 @@ static void *hand_over(void *arg)
 /* With the lock held. */
 static void end_buffer(void)
 {
-    pthread_t thread;
     struct full *full = malloc(sizeof *full);
-    fake.thread_runs =
-        fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
     *full = (struct full){.bytes = fake.buffer, .size = fake.size, .used = fake.used};
     *fake.last = full;
     fake.last = &full->next;
@@ -533,6 +530,9 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
     CUptiResult result = fake.callback ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
                                        : switched("Subscribe");
     if (result == CUPTI_SUCCESS) {
+        pthread_t thread;
+        fake.thread_runs =
+            fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
         fake.callback = callback;
         fake.callback_arg = arg;
         *subscriber = (CUpti_SubscriberHandle)&fake;
