@@ -13,6 +13,7 @@ static const char *const verify_words[VERIFY_RESULTS] = {
     [VERIFY_LOSSY] = "lossy",           [VERIFY_NO_FILES] = "no_files",
     [VERIFY_EXPIRED] = "expired",       [VERIFY_BY_WINDOWS] = "without_positions",
     [VERIFY_UNREADABLE] = "unreadable", [VERIFY_EXCESSIVE] = "excessive",
+    [VERIFY_MISSING] = "missing",       [VERIFY_CHANGED] = "changed",
 };
 
 static uint64_t report_lines_here(const struct verify_session *session)
@@ -22,6 +23,18 @@ static uint64_t report_lines_here(const struct verify_session *session)
         lines += session->stream[i].here.lines;
     }
     return lines;
+}
+
+static void report_missing(struct text *out, const struct verify_stream *s)
+{
+    if (s->file) {
+        text_printf(out,
+                    "file %" PRIu32 " is not here as it was written, and may have held "
+                    "lines that the backend lacks",
+                    s->file);
+    } else {
+        text_puts(out, "no file is here, and the backend has nothing of it");
+    }
 }
 
 static void report_why(struct text *out, const struct verify_stream *s)
@@ -57,6 +70,9 @@ static void report_why(struct text *out, const struct verify_stream *s)
         text_printf(out, "no file is here, and the backend has %" PRIu64 " %s",
                     has->lines, plural(has->lines, "line", "lines"));
         break;
+    case VERIFY_MISSING:
+        report_missing(out, s);
+        break;
     case VERIFY_EXPIRED:
         text_puts(out, "the backend has deleted its lines, by age");
         break;
@@ -66,6 +82,10 @@ static void report_why(struct text *out, const struct verify_stream *s)
     case VERIFY_UNREADABLE:
         text_printf(out, "file %" PRIu32 " cannot be read, or changes meanwhile",
                     s->file);
+        break;
+    case VERIFY_CHANGED:
+        text_puts(out, "not compared: its files are renamed or deleted all the time (try "
+                       "again later)");
         break;
     case VERIFY_EXCESSIVE:
         text_printf(out,
@@ -92,6 +112,11 @@ void verify_report_lines(struct text *out, const struct verify_shown *shown)
             report_why(out, &session->stream[i]);
             text_puts(out, "\n");
         }
+    }
+    if (session->unpublished) {
+        text_puts(out, "  what its writer has not published is in .tmp, not compared\n");
+    } else if (session->count == 0) {
+        text_puts(out, "  no file is here, and the backend has nothing of it\n");
     }
     if (session->unread) {
         text_printf(out, "  %u %s (gpufl status names one)\n", session->unread,

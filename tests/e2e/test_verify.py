@@ -7,9 +7,10 @@ import shutil
 import sys
 
 import lib
+from gateway import Gateway
 from lib import check, equal
 from positions import streams
-from writers import Live
+from writers import Live, Shifting, Windows
 
 
 def _session(place, lines=200, ends=True):
@@ -37,6 +38,24 @@ def _verify(place, backend, *args, rc):
                      env={"GPUFL_API_KEY": lib.KEY})
     equal(done.returncode, rc, done.stdout + done.stderr)
     return done
+
+
+class _Asked(Gateway):
+    """Does something before a question for a place in a file is answered."""
+
+    def __init__(self, backend_url, asked):
+        self.asked = asked
+        super().__init__(backend_url, lambda *_: "pass")
+
+    def _forward(self, head, body):
+        if b"/streams?" in head.split(b"\r\n", 1)[0]:
+            self.asked(head)
+        return super()._forward(head, body)
+
+
+def _results(place, backend, writer, rc=1):
+    said = json.loads(_verify(place, backend, "--json", "--session-id", writer.id, rc=rc).stdout)
+    return {c["channel"]: c["result"] for c in said["sessions"][0]["channels"]}
 
 
 def _channel(place, backend, writer, name):
@@ -187,6 +206,124 @@ def files_that_are_not_read_are_no_success(place):
     done = _verify(place, backend, "--json", rc=1)
     equal(json.loads(done.stdout)["sessions"][0]["unread_files"], 1, done.stdout)
     check("1 file that may hold records is not read" in _verify(place, backend, rc=1).stdout, "in words")
+
+
+def a_sealed_file_that_holds_less_or_more_is_found(place):
+    """Be what is left of it what the backend has, or the line that was added not whole."""
+    backend, (writer,) = _sent(place)
+    for number in (1, 2):
+        path = writer.dir / f"device.{number}.log"
+        data = path.read_bytes()
+        for other in (data[:data.index(b"\n", len(data) // 2) + 1], b"", data + b'{"type":"x"', data + b'{"type":"x"}'):
+            path.write_bytes(other)
+            equal(_channel(place, backend, writer, "device")["result"], "other", (number, len(other) - len(data)))
+            check(f"file {number} is not what the backend has" in _verify(place, backend, rc=1).stdout, number)
+        path.write_bytes(data)
+    _verify(place, backend, rc=0)
+
+
+def a_file_that_is_gone_hides_what_the_backend_lacks_of_it(place):
+    """The backend's end lies in it, or before it, and the active file is empty."""
+    for rotations in (1, 2):
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        writer = Live(place.logs)
+        for _ in range(rotations):
+            equal(lib.upload(place, backend.url).returncode, 0, "all of the one before")
+            writer.line("device")
+            writer.rotate("device")
+        (writer.dir / f"device.{rotations}.log").unlink()
+        equal(_results(place, backend, writer), {"device": "missing", "scope": "equal", "system": "equal"}, rotations)
+        check(f"file {rotations} is not here as it was written" in _verify(place, backend, rc=1).stdout, rotations)
+        backend.kill()
+        shutil.rmtree(place.logs)
+        place.logs.mkdir(mode=0o700)
+
+
+def a_sealed_file_that_was_sent_and_deleted_hides_nothing_once_its_session_is_complete(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.line("device")
+    writer.rotate("device")
+    writer.die()
+    equal(lib.upload(place, backend.url).returncode, 0, "sent")
+    (writer.dir / "device.1.log").unlink()
+    _verify(place, backend, rc=0)
+
+
+def a_session_of_which_no_file_is_here_is_not_equal(place):
+    """Nothing was sent of it: what its writer tells of it shows that it was."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    gone, emptied, sealed = (Live(place.logs) for _ in range(3))
+    windows, published = (Windows(place.logs) for _ in range(2))
+    for channel in Live.channels * 2:
+        emptied.line(channel)
+    for channel in Live.channels:
+        gone.active(channel).unlink()
+        os.truncate(emptied.active(channel), 0)
+        sealed.rotate(channel)
+        sealed.line(channel)
+    published.end()
+    for path in published.dir.glob("*.log.gz"):
+        path.unlink()
+    equal(_results(place, backend, gone), dict.fromkeys(Live.channels, "missing"), "no file")
+    equal(_results(place, backend, emptied), dict.fromkeys(Live.channels, "missing"), "empty files")
+    equal(_results(place, backend, windows), {}, "nothing is published")
+    equal(_results(place, backend, published), dict.fromkeys(Windows.channels, "missing"), "deleted windows")
+    said = _verify(place, backend, rc=1).stdout
+    for words in ("  device: no file is here, and the backend has nothing of it\n", "0 of 5 sessions equal\n",
+                  "  what its writer has not published is in .tmp, not compared\n"):
+        check(words in said, said)
+    lib.upload(place, backend.url, "--session-id", sealed.id)
+    equal(_results(place, backend, sealed, rc=0), dict.fromkeys(Live.channels, "equal"), "sent")
+    for channel in Live.channels:
+        sealed.rotate(channel)
+        lib.upload(place, backend.url, "--session-id", sealed.id)
+        sealed.line(channel)
+        sealed.active(channel).unlink()
+    equal(_results(place, backend, sealed), dict.fromkeys(Live.channels, "missing"), "no active file")
+
+
+def a_channel_of_which_no_file_is_here_is_not_equal(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _session(place)
+    for path in writer.dir.glob("scope*.log"):
+        path.unlink()
+    lib.upload(place, backend.url, "--timeout=10")
+    equal(_channel(place, backend, writer, "scope")["result"], "missing", "the others are sent")
+
+
+def files_that_are_deleted_meanwhile_are_looked_at_again(place):
+    """An agent deletes what it has sent."""
+    backend, (writer,) = _sent(place)
+    for channel in Live.channels:
+        (writer.dir / f"{channel}.1.log").unlink()
+
+    def asked(_):
+        for channel in Live.channels:
+            (writer.dir / f"{channel}.2.log").unlink(missing_ok=True)
+
+    with _Asked(backend.url, asked) as gateway:
+        equal(_results(place, gateway, writer, rc=0), dict.fromkeys(Live.channels, "equal"), "in the end")
+
+
+def what_changes_all_the_time_is_not_said_to_differ(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Shifting(place.logs, compress=False)
+    for _ in range(2):
+        writer.line("device", times=9)
+        writer.rotate("device")
+    equal(lib.upload(place, backend.url).returncode, 0, "sent")
+    path = writer.dir / "device.1.log"
+    path.write_bytes(path.read_bytes().replace(b"session_id", b"session_di", 1))
+    equal(_channel(place, backend, writer, "device")["result"], "other", "at rest")
+
+    def asked(_):
+        (writer.dir / "other").touch()
+        (writer.dir / "other").unlink()
+
+    with _Asked(backend.url, asked) as gateway:
+        equal(_channel(place, gateway, writer, "device")["result"], "changed", "one file differs")
+        check("device: not compared: its files are renamed" in _verify(place, gateway, rc=1).stdout, "in words")
 
 
 def files_that_end_before_the_backend_does_are_said(place):

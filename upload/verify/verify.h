@@ -14,7 +14,8 @@ struct verify_session {
         VERIFY_OPEN,     /**< nobody has told the backend that it is complete */
         VERIFY_COMPLETE, /**< the backend takes it for complete, or ended */
     } state;
-    unsigned unread; /**< files that may hold records and are not read */
+    unsigned unread;  /**< files that may hold records and are not read */
+    bool unpublished; /**< layout of 1.3: its writer's `.tmp` is there */
     unsigned count;
     struct verify_stream stream[VERIFY_STREAMS_MAX];
 };
@@ -26,13 +27,14 @@ GPUFL_MUST gpufl_status verify_backend(struct verify *v);
 /** \return likewise, whether it takes the key, where no session is there to ask for. */
 GPUFL_MUST gpufl_status verify_key(struct verify *v);
 
-/** Compares a session. Its files may grow meanwhile: the backend is asked first. \return
+/** Compares a session. Its files may grow meanwhile: the backend is asked first. If files
+ * were renamed or deleted meanwhile, what does not compare is looked at again. \return
  * GPUFL_OK; GPUFL_ERR_CONTACT, GPUFL_ERR_AUTH or GPUFL_ERR_NOMEM if the backend was not
  * asked, GPUFL_ERR_IO if the directory cannot be read, with v->why. */
 GPUFL_MUST gpufl_status verify_session(struct verify *v, const struct selected *selected,
                                        struct verify_session *out);
 
-/** \return true if all channels are equal, and nothing else is there. */
+/** \return true if all channels are equal, there is one, and nothing else is there. */
 bool verify_is_equal(const struct verify_session *session);
 
 /** \return true if an upload would send what the backend lacks. */

@@ -37,7 +37,7 @@ static gpufl_status ask_failed(struct verify *v, const struct transport_reply *r
                                                         : GPUFL_ERR_CONTACT;
 }
 
-static void ask_wait(struct verify *v, uint64_t ms)
+void verify_wait(struct verify *v, uint64_t ms)
 {
     uint64_t end_ms = v->sys->now_ms() + (ms < ASK_WAIT_MAX_MS ? ms : ASK_WAIT_MAX_MS);
     for (uint64_t now_ms; (now_ms = v->sys->now_ms()) < end_ms;) {
@@ -60,6 +60,6 @@ gpufl_status verify_ask(struct verify *v, const struct transport_request *reques
         if (!ask_passes(reply) || i + 1 == ASK_TIMES) {
             return ask_failed(v, reply);
         }
-        ask_wait(v, reply->retry_after_ms ? reply->retry_after_ms : ASK_WAIT_MS << i);
+        verify_wait(v, reply->retry_after_ms ? reply->retry_after_ms : ASK_WAIT_MS << i);
     }
 }

@@ -26,4 +26,7 @@ GPUFL_MUST gpufl_status verify_ask(struct verify *v,
                                    const struct transport_request *request,
                                    struct transport_reply *reply);
 
+/** Waits, no longer than a question that is asked again does. */
+void verify_wait(struct verify *v, uint64_t ms);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/crc32c_combine.h"
+#include "schema/protocol.h"
 #include "upload/source/file_number.h"
 #include "upload/source/shifting_own.h"
 #include "upload/source/tail.h"
@@ -29,7 +30,9 @@ struct run {
     struct spot line; /* behind the last line of this file */
     uint64_t lines;   /* so far; an end of a file without a newline counts */
     bool by_file;     /* compare each file */
-    bool passed;      /* the backend's end was reached, and it is equal */
+    bool passed;      /* the backend's end was reached, and it is equal, or … */
+    uint32_t
+        unseen; /* … from this file on, which may have held more, some are not here */
     struct verify_stream *out;
 };
 
@@ -91,31 +94,66 @@ static enum verify_result run_differs(struct run *r, enum verify_result result)
     return result;
 }
 
-/* A file that the backend has to its end, or that ends here before the backend's end
- * does. The last line may have no newline, and may be stored nevertheless.
- * VERIFY_RESULTS: it was not asked. */
-static enum verify_result run_compare_file(struct run *r, gpufl_status *status)
+/* Asks for the last end of a line up to \p offset of this file. */
+static gpufl_status run_ask(struct run *r, uint64_t offset, struct reply_place *told)
 {
     const struct transport_request request = {.kind = TRANSPORT_PLACE,
                                               .session = r->id,
                                               .channel = r->out->channel,
                                               .file = r->where.file,
-                                              .offset = r->at.offset,
+                                              .offset = offset,
                                               .fd = -1};
     struct transport_reply reply;
+    gpufl_status status = verify_ask(r->v, &request, &reply);
+    if (status == GPUFL_OK) {
+        reply_read_place(reply.status, reply.body, reply.body_len, told);
+    }
+    return status;
+}
+
+static bool run_is_told(const struct run *r, const struct reply_place *told,
+                        const struct spot *at)
+{
+    return told->what == PLACE_TOLD && told->end.at.file == r->where.file &&
+           told->end.at.offset == at->offset && told->end.file_crc == at->file_crc;
+}
+
+/* A file that ends here before the backend's end does. Its last line may have no newline,
+ * and may be stored nevertheless. VERIFY_RESULTS: it was not asked. */
+static enum verify_result run_compare_begin(struct run *r, gpufl_status *status)
+{
     struct reply_place told;
     if (r->at.offset == 0) {
         return VERIFY_EQUAL;
     }
-    *status = verify_ask(r->v, &request, &reply);
+    *status = run_ask(r, r->at.offset, &told);
     if (*status != GPUFL_OK) {
         return VERIFY_RESULTS;
     }
-    reply_read_place(reply.status, reply.body, reply.body_len, &told);
-    const struct spot *at = told.end.at.offset == r->at.offset ? &r->at : &r->line;
-    bool equal = told.what == PLACE_TOLD && told.end.at.file == r->where.file &&
-                 told.end.at.offset == at->offset && told.end.file_crc == at->file_crc;
+    bool equal = run_is_told(r, &told, &r->at) || run_is_told(r, &told, &r->line);
     return equal ? VERIFY_EQUAL : VERIFY_OTHER;
+}
+
+/* A sealed file before that of the backend's end: it holds what the backend has of it, no
+ * less and no more. A line that was torn is not stored, but a loss. VERIFY_RESULTS: it
+ * was not asked. */
+static enum verify_result run_compare_whole(struct run *r, gpufl_status *status)
+{
+    struct reply_place told;
+    *status = run_ask(r, PROTOCOL_MAX_OFFSET, &told);
+    if (*status != GPUFL_OK) {
+        return VERIFY_RESULTS;
+    }
+    bool equal = run_is_told(r, &told, &r->at) ||
+                 (r->end->losses && run_is_told(r, &told, &r->line)) ||
+                 (told.what == PLACE_NOTHING && r->at.offset == 0);
+    return equal ? VERIFY_EQUAL : VERIFY_OTHER;
+}
+
+static enum verify_result run_compare_file(struct run *r, gpufl_status *status)
+{
+    return r->where.file < r->end->at.file ? run_compare_whole(r, status)
+                                           : run_compare_begin(r, status);
 }
 
 static bool run_shifts(const struct run *r)
@@ -134,10 +172,14 @@ static void run_go_to(struct run *r, const struct scan_channel *channel, uint32_
 /* The files end. */
 static enum verify_result run_at_end(struct run *r, gpufl_status *status)
 {
+    if (r->passed && !r->out->behind_bytes && r->unseen && !r->out->complete) {
+        r->out->file = r->unseen;
+        return VERIFY_MISSING;
+    }
     if (r->passed) {
         return r->out->behind_bytes ? VERIFY_BEHIND : VERIFY_EQUAL;
     }
-    enum verify_result result = run_compare_file(r, status);
+    enum verify_result result = run_compare_begin(r, status);
     return run_differs(r, result == VERIFY_EQUAL ? VERIFY_AHEAD : result);
 }
 
@@ -152,9 +194,13 @@ static enum verify_result run_pass(struct run *r, const struct scan_channel *cha
     if (!r->by_file) {
         return run_differs(r, VERIFY_OTHER);
     }
-    uint32_t next = file_number_next(&files, r->where.file);
+    uint32_t gone = r->where.file;
+    uint32_t next = file_number_next(&files, gone);
     run_go_to(r, channel, next ? next : channel->highest + 1);
-    r->passed = r->passed || r->where.file > r->end->at.file;
+    if (!r->unseen && r->where.file > r->end->at.file) {
+        r->unseen = gone > r->end->at.file ? gone : r->end->at.file;
+        r->passed = true;
+    }
     return VERIFY_RESULTS;
 }
 
@@ -268,7 +314,8 @@ static enum verify_result run_files(struct verify *v, const struct selected *sel
     if (shifts) {
         run_begin_shifted(&r, &place);
     }
-    r.passed = out->backend.at.file < out->first_file ||
+    r.unseen = out->backend.at.file < out->first_file ? out->backend.at.file : 0;
+    r.passed = r.unseen ||
                (out->backend.at.file == out->first_file && out->backend.at.offset == 0);
     do {
         result = run_step(&r, channel, status);
