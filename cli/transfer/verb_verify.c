@@ -71,18 +71,27 @@ static void verify_warn(void *arg, int level, const char *line)
     message_line("gpufl verify", "%s", line);
 }
 
-/* Sends what the backend lacks. The journal may say that it was sent; the backend says
- * what it has, and gets no line twice. */
-static void verify_resend(const struct verifying *run, const char *id)
+/* Sends what the backend lacks. Where all channels go by positions, the backend says what
+ * it has and gets no line twice, whatever the journal says. The others go by the journal:
+ * by force, their lines would be stored again. */
+static void verify_resend(const struct verifying *run, const char *id, bool force)
 {
     struct gpufl_upload_options options = run->arguments->to;
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     options.session_id = id;
-    options.force = true;
+    options.force = force;
     options.diagnostic = verify_warn;
     gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
     if (status != GPUFL_OK) {
         message_line("gpufl verify", "--resend: %s: %s", id, result.message);
+    }
+    if (!force) {
+        message_line(
+            "gpufl verify",
+            "--resend: %s: what the journal takes for sent was not sent again: "
+            "lines of its channels without positions would be stored twice (gpufl "
+            "upload --force --session-id %s does it nevertheless)",
+            id, id);
     }
 }
 
@@ -106,16 +115,25 @@ static void verify_show(struct verifying *run, const struct selected *selected,
     text_fini(&out);
 }
 
+static gpufl_status verify_and_resend(struct verifying *run,
+                                      const struct selected *selected,
+                                      struct verify_session *session)
+{
+    struct verify *v = &run->verify;
+    gpufl_status status = verify_session(v, selected, session);
+    if (status != GPUFL_OK || !run->arguments->resend || !verify_can_resend(session)) {
+        return status;
+    }
+    verify_resend(run, selected->id, verify_has_positions(session));
+    return verify_session(v, selected, session);
+}
+
 /* \return EXIT_ALL_DONE to go on. */
 static int verify_selected(struct verifying *run, const struct selected *selected,
                            struct verify_session *session)
 {
     struct verify *v = &run->verify;
-    gpufl_status status = verify_session(v, selected, session);
-    if (status == GPUFL_OK && run->arguments->resend && verify_can_resend(session)) {
-        verify_resend(run, selected->id);
-        status = verify_session(v, selected, session);
-    }
+    gpufl_status status = verify_and_resend(run, selected, session);
     if (status == GPUFL_ERR_IO) {
         message_line("gpufl verify", "%s: %s", selected->path, v->why);
         verify_show(run, selected, NULL); /* it may be gone by now */

@@ -380,6 +380,31 @@ def a_backend_that_was_restored_is_filled_by_resend(place):
         equal(streams(backend, writer.id)[0]["state"], "verified", writer.id)
 
 
+def lines_without_positions_are_not_stored_twice_by_resend(place):
+    """What the backend lacks of the other channels is sent, be its session complete."""
+    for ends in (False, True):
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        writer = Live(place.logs)
+        writer.line("device", times=50)
+        with Gateway(backend.url, lambda *_: "pass", positions=False) as before:
+            equal(lib.upload(place, before.url).returncode, 0, "sent to a backend of before")
+        writer.next["sass"], writer.bytes["sass"] = 1, 0
+        writer.line("sass", "job_start")
+        if ends:
+            writer.line("sass", "shutdown")
+            writer.end()
+        equal(lib.upload(place, backend.url, "--same-origin").returncode, 0, "it knows positions now")
+        writer.line("sass", times=2)
+        done = _verify(place, backend, "--resend", rc=1)
+        check("without positions would be stored twice (gpufl upload --force" in done.stderr, done.stderr)
+        equal(_results(place, backend, writer), {"sass": "equal", **dict.fromkeys(Live.channels, "without_positions")}, ends)
+        for channel in ("device", "sass"):
+            equal(backend.export(writer.id, channel), writer.written[channel], channel)
+        backend.kill()
+        shutil.rmtree(place.logs)
+        place.logs.mkdir(mode=0o700)
+
+
 def what_cannot_be_asked_is_an_error(place):
     backend, _ = _sent(place)
     for args, env, words in (

@@ -315,6 +315,16 @@ bool verify_is_equal(const struct verify_session *session)
     return session->unread == 0 && session->count > 0;
 }
 
+bool verify_has_positions(const struct verify_session *session)
+{
+    for (unsigned i = 0; i < session->count; i++) {
+        if (session->stream[i].result == VERIFY_BY_WINDOWS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool verify_can_resend(const struct verify_session *session)
 {
     bool behind = false;

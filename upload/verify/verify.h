@@ -37,6 +37,9 @@ GPUFL_MUST gpufl_status verify_session(struct verify *v, const struct selected *
 /** \return true if all channels are equal, there is one, and nothing else is there. */
 bool verify_is_equal(const struct verify_session *session);
 
+/** \return true if positions of all its channels keep lines from being stored twice. */
+bool verify_has_positions(const struct verify_session *session);
+
 /** \return true if an upload would send what the backend lacks. */
 bool verify_can_resend(const struct verify_session *session);
 
