@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 #include "schema/channels.h"
@@ -149,6 +150,18 @@ bool holder_session_needs_person(const struct holder_session *session)
 {
     return holder_session_is_held(session) &&
            (session->left || session->tmp || held_by_text(session->hold) != HELD_NOT);
+}
+
+/* As an upload alone has it, see other_root_concerns(). */
+bool holder_session_is_left_to_another(const struct holder_session *session, int root)
+{
+    const struct selected *s = session->selected;
+    struct stat group;
+    char path[JOURNAL_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(s->path, "/"), s->path);
+    bool own = session->left && fstatat(root, path, &group, AT_SYMLINK_NOFOLLOW) == 0 &&
+               group.st_uid == geteuid();
+    return session->left && !s->own_user && !s->named && !own;
 }
 
 bool holder_session_is_gone(struct holder_session *session, int root)

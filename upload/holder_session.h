@@ -69,6 +69,10 @@ bool holder_session_is_held(const struct holder_session *session);
 /** \return true if that does not end unless a person acts. */
 bool holder_session_needs_person(const struct holder_session *session);
 
+/** \return true if it lies in a group that is left to the uploader of another user: that
+ * is not ours to wait for, unless the session was asked for alone, or is ours. */
+bool holder_session_is_left_to_another(const struct holder_session *session, int root);
+
 /** \return true if its directory is not there any more; remembers that. */
 bool holder_session_is_gone(struct holder_session *session, int root);
 

@@ -274,19 +274,13 @@ static bool target_is_left(const struct holder_targets *t,
     return !target->told.reached && !passed && (target->offset > 0 || target->file > 1);
 }
 
-/* What another user's uploader does in a group of its own is not ours to wait for. */
-static bool targets_is_left_to_another(const struct holder_session *s)
-{
-    return s->left && !s->selected->own_user;
-}
-
 /* \return true if all of it is settled that can be before somebody acts. */
 static bool targets_session_is_over(const struct holder_targets *t, size_t session,
                                     bool holds_may_pass)
 {
     const struct holder_session *s = &t->session[session];
     bool held = holder_session_is_held(s);
-    if (targets_is_left_to_another(s)) {
+    if (holder_session_is_left_to_another(s, t->root)) {
         return true;
     }
     if (held && (holds_may_pass || !holder_session_needs_person(s))) {
@@ -392,7 +386,7 @@ void holder_targets_count(const struct holder_targets *t,
 {
     for (size_t i = 0; i < t->sessions; i++) {
         const struct holder_session *s = &t->session[i];
-        if (!targets_is_left_to_another(s)) {
+        if (!holder_session_is_left_to_another(s, t->root)) {
             const struct holder_look look = {t->sys, t->root, journal};
             holder_session_count(&look, s, out);
         }

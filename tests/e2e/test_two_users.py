@@ -961,12 +961,53 @@ def an_upload_says_that_a_group_is_left_to_the_uploader_of_its_owner(place):
     _is_left(service.upload(VICTIM), group)
     os.chown(group, OTHER, OTHER)
     _is_left(service.upload(VICTIM), group, OTHER)
-    os.chown(group, 0, 0)
+    for path in (group, group / ".gpufl-agent"):
+        os.chown(path, 0, 0)
     _is_left(service.upload(0), group, 0)
     agent.terminate()
     agent.wait(20 * lib.SLOW)
     done = service.upload(0)
     equal(done.returncode, 1, f"its journal is still there: {done.result}")
+
+
+def beside_the_agent_an_upload_says_it_too(place):
+    """The agent leaves the group out, as its owner, or root, keeps a journal there."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "run-1"
+    (group / ".gpufl-agent").mkdir(parents=True)
+    inside = _Session(group)
+    inside.lines()
+    inside.end()
+    for owner in (VICTIM, 0):
+        for path in (group, group / ".gpufl-agent"):
+            os.chown(path, owner, owner)
+        service.start()
+        until(lambda: "scan.other_root" in service.agent.log.read_text(), "it is skipped")
+        for user in (0, OTHER, VICTIM):
+            for named in (["--session-id", inside.id], ["--session-id", f"run-1/{inside.id}"], ["--latest"], []):
+                done = service.upload(user, *named, "--timeout=5")
+                equal(done.returncode, int(bool(named) or user in (owner, VICTIM)), f"{user} {named} {done.result}")
+        service.stop()
+    check(service.backend.session(inside.id) is None, "nothing was sent")
+
+
+def the_name_of_a_journal_that_another_user_makes_in_a_shared_group_hides_nothing(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "project"
+    group.mkdir()
+    group.chmod(0o3777)
+    (group / ".gpufl-agent").mkdir()
+    os.chown(group / ".gpufl-agent", OTHER, OTHER)
+    inside = _Session(group)
+    inside.lines()
+    inside.end()
+    service.start()
+    until(lambda: service.backend.complete(inside.id), "it is sent")
+    equal(service.upload(VICTIM).returncode, 0, "to an upload, too")
 
 
 def _is_left(done, group, owner=VICTIM):

@@ -544,13 +544,22 @@ a_session_in_a_group_that_is_left_to_another_uploader_is_not_sent(void **state)
     assert_true(look_again(&look));
     assert_int_equal(left.sessions_kept_back, 1);
     look_close(&look);
-    look = look_open("g", "device.log", "{}\n");
-    look.selection.session[0].own_user = false;
-    look_begin(&look);
-    look_tell(&look, "progress", "!held g * skipped: it has an uploader of its own\n");
-    assert_true(look_again(&look));
-    assert_int_equal(left.sessions_kept_back, 0);
-    look_close(&look);
+    for (int other = 0; other < 2; other++) { /* whose group it is */
+        char group[600];
+        look = look_open("g", "device.log", "{}\n");
+        look.selection.session[0].own_user = false;
+        snprintf(group, sizeof group, "%s/g", look.dir);
+        if (other && (geteuid() != 0 || chown(group, 12345, 12345) < 0)) {
+            look_close(&look);
+            return; /* only root can give it away */
+        }
+        look_begin(&look);
+        look_tell(&look, "progress",
+                  "!held g * skipped: it has an uploader of its own\n");
+        assert_true(look_again(&look));
+        assert_int_equal(left.sessions_kept_back, !other);
+        look_close(&look);
+    }
 }
 
 /* Windows of the existing client. An uploader that does not name them leaves it at that.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "schema/layout.h"
@@ -25,11 +26,21 @@ bool other_uploader_has_say(int dir, enum lock_viewer viewer)
     return !lock_holder_is_foreign(dir, viewer) || run_dir_is_served(dir);
 }
 
+/* Where several users can write, anybody can make the name of a journal. */
+static bool other_uploader_has_journal(int dir)
+{
+    struct stat group, journal;
+    return fstat(dir, &group) == 0 &&
+           fstatat(dir, LAYOUT_STATE_DIR, &journal, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (journal.st_uid == group.st_uid || journal.st_uid == 0 ||
+            journal.st_uid == geteuid());
+}
+
 /* To leave a group out hides the sessions in it, so the holder must have a say there. */
 bool other_uploader_has_group(int dir, enum lock_viewer viewer)
 {
     return (other_uploader_locks(dir) && other_uploader_has_say(dir, viewer)) ||
-           faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+           other_uploader_has_journal(dir);
 }
 
 bool other_uploader_keeps(const struct state_place *place)

@@ -354,7 +354,10 @@ gpufl_status select_one(const struct sys *sys, int root, const char *id,
         select_sort(out, by_start);
         out->session[0] = out->session[out->count - 1];
     }
-    out->count = out->count ? 1 : 0;
+    if (out->count) {
+        out->session[0].named = true;
+        out->count = 1;
+    }
     set_ids(out);
     return out->count ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }

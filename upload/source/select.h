@@ -22,6 +22,7 @@ struct selected {
     bool ours;        /**< this process writes it, or wrote it */
     uint32_t user;    /**< whose directory it is, UINT32_MAX = unknown */
     bool own_user;    /**< it belongs to our user */
+    bool named;       /**< it was asked for alone */
     bool none;        /**< it turned out to hold no session */
 };
 
