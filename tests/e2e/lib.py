@@ -50,6 +50,12 @@ def skip(why):
     raise Skipped(why)
 
 
+def need_the_module():
+    """Which records calls of CUDA."""
+    if not (BUILD / "libgpufl-cupti.so").exists():
+        skip("the module that records calls is built only where CUDA's headers are")
+
+
 def check(condition, text):
     if not condition:
         raise Failed(text)

@@ -189,6 +189,7 @@ def a_process_without_descriptors_ends_with_its_last_own_thread(place):
 def a_process_whose_writer_hangs_ends_with_its_last_own_thread(place):
     """Whatever hangs: 1 s until it is noticed, and what exit() has to wait."""
     hang = place.path / "hang"
+    lib.need_the_module()
     hang.touch()
     disk, cupti = {"host": "write:h:8:1000000"}, {"FAKE_CUPTI_HANG": str(hang), "LIFE_GPU": "1"}
     for n, (begin, words, env) in enumerate((
@@ -272,6 +273,7 @@ def a_scope_without_memory_changes_no_errno(place):
 
 def a_disk_that_hangs_keeps_no_buffer_of_cupti(place):
     """S3-07: their callback only queues them."""
+    lib.need_the_module()
     done, _ = _live(place, "init:1", "threads:8:15000", "completed:3", "exit:5", host="write:h:6:1000000", LIFE_GPU="1")
     equal((done.returncode, _said(done).get("completed")), (5, "1"), f"handed over while nothing is written: {done.stderr}")
     check("has no end" in done.stderr, done.stderr)
