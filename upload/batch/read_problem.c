@@ -48,10 +48,11 @@ static bool read_problem_begins_later(struct stream *st)
 }
 
 /* The active file does not begin the channel, and nothing was sent of it yet. So it is
- * not the first one, and has the number that its writer noted. */
+ * not the first one, and has the number that its writer noted. If that was found before,
+ * and it is still another one, it is held. */
 static bool read_problem_begins_in_the_middle(struct stream *st)
 {
-    if (st->id || st->file > 1 || st->offset) {
+    if (st->id || st->file > 1 || st->offset || st->gap) {
         return false;
     }
     missing_first(st);
