@@ -70,7 +70,7 @@ MUTANTS = [
     ("an_active_file_in_the_middle_is_the_first", "upload/batch/read_problem.c",
      "if (st->noted > 1) {", "if (st->noted > 1 && 0) {"),
     ("a_channel_that_differs_is_asked_for_at_each_inspection", "upload/lifecycle/inspect_channel.c",
-     "st->unproved = st->unproved || st->positions;", "st->unproved = st->positions;"),
+     "st->unproved && !stream_knows_end(st);", "false;"),
     ("what_was_told_on_another_host_says_nothing", "upload/source/told.c",
      "told_is_file(told, channel, &st));", "0);"),
     ("a_file_gets_its_number_later_and_nobody_is_told", "upload/lifecycle/sealed_file.c",

@@ -190,7 +190,8 @@ static bool inspect_leaves(struct stream *st, const struct scan_channel *seen, b
     bool settled = !pending && !rewritten_since(st, seen);
     bool waits = pending && st->unfinished && same;
     if ((settled || waits) && inspect_is_to_be_asked(st)) {
-        st->unproved = st->unproved || st->positions; /* its end is compared */
+        bool compares = st->unproved && !stream_knows_end(st);
+        st->unproved = st->positions || compares; /* with what the backend has */
         stream_enqueue(st, false, now_ms);
         return true;
     }
