@@ -18,11 +18,11 @@ static void take_message(void *arg, enum gpufl_log_level level, const char *line
 {
     (void)level;
     (void)line;
-    sem_post(&called);
-    if (arg) {
+    if (arg) { /* waits for main's gpufl_init; main's exit() would wait for this thread */
         char id[40];
         gpufl_session_id(id);
     }
+    sem_post(&called);
     pthread_mutex_lock(&interpreter);
     pthread_mutex_unlock(&interpreter);
 }
