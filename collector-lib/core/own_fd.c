@@ -30,7 +30,11 @@ static void move_up(struct own_fd *own, int lowest)
     }
     bool moved = names(own, high);
     own->fd = moved ? high : -1;
-    close(moved || names(own, low) ? low : high);
+    if (names(own, low)) {
+        close(low);
+    } else if (!moved) {
+        close(high);
+    }
 }
 
 static bool own_fd_take_above(struct own_fd *own, int fd, int lowest)
