@@ -15,12 +15,12 @@
 #define NONE (-1)
 
 /* cpu.max is "QUOTA PERIOD" in µs, or "max PERIOD". */
-static int64_t cpu_limit(int dir_fd)
+static int64_t cpu_limit(struct sysfs_file *file)
 {
     char text[64];
     int64_t quota_us;
     int64_t period_us;
-    if (!sysfs_text(dir_fd, "cpu.max", text, sizeof text) ||
+    if (!sysfs_file_text(file, text, sizeof text) ||
         sscanf(text, "%" SCNd64 " %" SCNd64, &quota_us, &period_us) != 2 ||
         quota_us < 0 || quota_us > INT64_MAX / 10000 || period_us <= 0) {
         return NONE;
@@ -28,17 +28,17 @@ static int64_t cpu_limit(int dir_fd)
     return quota_us * 10000 / period_us;
 }
 
-static int64_t memory_limit(int dir_fd)
+static int64_t memory_mib(struct sysfs_file *file)
 {
     int64_t bytes;
-    return sysfs_number(dir_fd, "memory.max", &bytes) && bytes >= 0 ? bytes >> 20 : NONE;
+    return sysfs_file_number(file, &bytes) && bytes >= 0 ? bytes >> 20 : NONE;
 }
 
-static int64_t cpu_usage_us(int dir_fd)
+static int64_t cpu_usage_us(struct sysfs_file *file)
 {
     char text[256];
     int64_t us;
-    return sysfs_text(dir_fd, "cpu.stat", text, sizeof text) &&
+    return sysfs_file_text(file, text, sizeof text) &&
                    sscanf(text, "usage_usec %" SCNd64, &us) == 1
                ? us
                : NONE;
@@ -64,34 +64,59 @@ static bool own_path(const char *proc, char out[PATH_MAX])
     return false;
 }
 
-static void take_if_lower(struct own_fd *dir, int64_t *lowest, int dir_fd, int64_t limit)
+static void group_files_fini(struct group_files *files)
 {
-    if (dir->fd < 0 || (limit >= 0 && (*lowest < 0 || limit < *lowest))) {
-        own_fd_close(dir);
-        own_fd_take(dir, fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
+    sysfs_file_fini(&files->use);
+    sysfs_file_fini(&files->limit);
+}
+
+/* Watches \p found in the place of \p watched, if its limit is lower. */
+static void take_if_lower(struct group_files *watched, int64_t *lowest,
+                          struct group_files *found, int64_t limit)
+{
+    bool is_first = !watched->use.path;
+    bool lower = is_first || (limit >= 0 && (*lowest < 0 || limit < *lowest));
+    group_files_fini(lower ? watched : found);
+    if (lower) {
+        *watched = *found;
         *lowest = limit;
+    }
+}
+
+static void look_at_memory(struct group_files *watched, int64_t *lowest, const char *dir)
+{
+    struct group_files found;
+    sysfs_file_init(&found.use, dir, "memory.current");
+    sysfs_file_init(&found.limit, dir, "memory.max");
+    if (memory_mib(&found.use) >= 0) {
+        take_if_lower(watched, lowest, &found, memory_mib(&found.limit));
+    } else {
+        group_files_fini(&found);
+    }
+}
+
+static void look_at_cpu(struct group_files *watched, int64_t *lowest, const char *dir)
+{
+    struct group_files found;
+    sysfs_file_init(&found.use, dir, "cpu.stat");
+    sysfs_file_init(&found.limit, dir, "cpu.max");
+    if (cpu_usage_us(&found.use) >= 0) {
+        take_if_lower(watched, lowest, &found, cpu_limit(&found.limit));
+    } else {
+        group_files_fini(&found);
     }
 }
 
 /* Goes from the job's group up to the root of the mount. */
 static void watch_groups(struct cgroup *cgroup, const char *mount, char path[PATH_MAX])
 {
-    int64_t cpu = NONE;
-    int64_t memory = NONE;
+    int64_t lowest_cpu = NONE;
+    int64_t lowest_memory = NONE;
     for (;;) {
-        char full[2 * PATH_MAX];
-        int64_t value;
-        snprintf(full, sizeof full, "%s%s", mount, path);
-        int fd = sysfs_dir(AT_FDCWD, full);
-        if (fd >= 0 && sysfs_number(fd, "memory.current", &value)) {
-            take_if_lower(&cgroup->memory_dir, &memory, fd, memory_limit(fd));
-        }
-        if (fd >= 0 && cpu_usage_us(fd) >= 0) {
-            take_if_lower(&cgroup->cpu_dir, &cpu, fd, cpu_limit(fd));
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
+        char dir[2 * PATH_MAX];
+        snprintf(dir, sizeof dir, "%s%s", mount, path);
+        look_at_memory(&cgroup->memory, &lowest_memory, dir);
+        look_at_cpu(&cgroup->cpu, &lowest_cpu, dir);
         char *slash = strrchr(path, '/');
         if (!slash || path[1] == '\0') {
             return;
@@ -105,7 +130,7 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
     static const char *const mounts[] = {"fs/cgroup", "fs/cgroup/unified"};
     char path[PATH_MAX];
     *cgroup = (struct cgroup){
-        .cpu_dir = OWN_FD_NONE, .memory_dir = OWN_FD_NONE, .usage_us = NONE};
+        .cpu = GROUP_FILES_NONE, .memory = GROUP_FILES_NONE, .usage_us = NONE};
     if (!own_path(proc, path)) {
         return;
     }
@@ -122,29 +147,22 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
 
 void cgroup_close(struct cgroup *cgroup)
 {
-    own_fd_close(&cgroup->cpu_dir);
-    own_fd_close(&cgroup->memory_dir);
+    group_files_fini(&cgroup->cpu);
+    group_files_fini(&cgroup->memory);
 }
 
 struct cgroup_sample cgroup_read(struct cgroup *cgroup, int64_t mono_ns)
 {
-    struct cgroup_sample s = {NONE, NONE, NONE, NONE};
-    int64_t bytes;
-    if (cgroup->memory_dir.fd >= 0) {
-        s.memory_limit_mib = memory_limit(cgroup->memory_dir.fd);
-        if (sysfs_number(cgroup->memory_dir.fd, "memory.current", &bytes)) {
-            s.memory_used_mib = bytes >> 20;
-        }
+    struct cgroup_sample s = {.cpu_pct_x100 = NONE,
+                              .cpu_limit_pct_x100 = cpu_limit(&cgroup->cpu.limit),
+                              .memory_used_mib = memory_mib(&cgroup->memory.use),
+                              .memory_limit_mib = memory_mib(&cgroup->memory.limit)};
+    int64_t us = cpu_usage_us(&cgroup->cpu.use);
+    int64_t span_us = (mono_ns - cgroup->mono_ns) / 1000;
+    if (cgroup->usage_us >= 0 && us >= cgroup->usage_us && span_us > 0) {
+        s.cpu_pct_x100 = (us - cgroup->usage_us) * 10000 / span_us;
     }
-    if (cgroup->cpu_dir.fd >= 0) {
-        int64_t us = cpu_usage_us(cgroup->cpu_dir.fd);
-        int64_t span_us = (mono_ns - cgroup->mono_ns) / 1000;
-        s.cpu_limit_pct_x100 = cpu_limit(cgroup->cpu_dir.fd);
-        if (cgroup->usage_us >= 0 && us >= cgroup->usage_us && span_us > 0) {
-            s.cpu_pct_x100 = (us - cgroup->usage_us) * 10000 / span_us;
-        }
-        cgroup->usage_us = us;
-        cgroup->mono_ns = mono_ns;
-    }
+    cgroup->usage_us = us;
+    cgroup->mono_ns = mono_ns;
     return s;
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "collector-lib/core/own_fd.h"
+#include "collector-lib/sample/sysfs.h"
 
 /** -1 = not available, or no limit. */
 struct cgroup_sample {
@@ -16,10 +16,19 @@ struct cgroup_sample {
     int64_t memory_limit_mib;
 };
 
-/** Directories of the groups whose limits bind; -1 without control groups. */
+/** What a group has of one kind: what is used, and the limit. */
+struct group_files {
+    struct sysfs_file use, limit;
+};
+
+#define GROUP_FILES_NONE                                                                 \
+    {                                                                                    \
+        .use = SYSFS_FILE_NONE, .limit = SYSFS_FILE_NONE                                 \
+    }
+
+/** Of the groups whose limits bind; none without control groups. */
 struct cgroup {
-    struct own_fd cpu_dir;
-    struct own_fd memory_dir;
+    struct group_files cpu, memory;
     int64_t usage_us; /* at the previous sample, -1 = none */
     int64_t mono_ns;
 };

@@ -3,7 +3,6 @@
 #include "collector-lib/sample/host.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdbool.h>
@@ -16,26 +15,14 @@
 
 #include "collector-lib/sample/sysfs.h"
 
-/* It stays open: a job that closes what it did not open, and opens its own, would have
- * that read and closed by us. */
-static void open_stat(struct own_fd *stat)
-{
-    if (!own_fd_is_ours(stat)) {
-        own_fd_take(stat, open("/proc/stat", O_RDONLY | O_CLOEXEC));
-    }
-}
-
 /* First line of /proc/stat (proc(5)): user nice system idle iowait irq softirq steal, in
  * ticks of all cores together. */
-static int read_cpu(struct own_fd *stat, uint64_t *busy, uint64_t *total)
+static int read_cpu(struct sysfs_file *stat, uint64_t *busy, uint64_t *total)
 {
     char text[512];
-    open_stat(stat);
-    ssize_t n = pread(stat->fd, text, sizeof text - 1, 0);
-    if (n <= 0) {
+    if (!sysfs_file_text(stat, text, sizeof text)) {
         return -1;
     }
-    text[n] = '\0';
     uint64_t v[8] = {0};
     int got = sscanf(text,
                      "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
@@ -86,7 +73,7 @@ static void find_address(char *out, size_t size)
 void host_open(struct host *host, const char *sysfs)
 {
     memset(host, 0, sizeof *host);
-    host->stat = (struct own_fd)OWN_FD_NONE;
+    sysfs_file_init(&host->stat, "/proc", "stat");
     if (gethostname(host->hostname, sizeof host->hostname - 1) < 0) {
         host->hostname[0] = '\0';
     }
@@ -98,7 +85,7 @@ void host_open(struct host *host, const char *sysfs)
 void host_close(struct host *host)
 {
     cgroup_close(&host->cgroup);
-    own_fd_close(&host->stat);
+    sysfs_file_fini(&host->stat);
 }
 
 struct host_sample host_read(struct host *host, int64_t mono_ns)

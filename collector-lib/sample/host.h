@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "collector-lib/core/own_fd.h"
 #include "collector-lib/sample/cgroup.h"
+#include "collector-lib/sample/sysfs.h"
 
 /** One sample. ram_used is total minus free and includes the page cache, as in the
  * records of the existing clients. */
@@ -21,7 +21,7 @@ struct host_sample {
 struct host {
     uint64_t busy;
     uint64_t total;
-    struct own_fd stat; /**< /proc/stat */
+    struct sysfs_file stat; /**< /proc/stat */
     struct cgroup cgroup;
     char hostname[128];
     char

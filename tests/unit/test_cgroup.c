@@ -2,9 +2,11 @@
 /* Limits and use of control groups, on trees of files as the kernel shows them. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +40,9 @@ static void put(const struct tree *t, const char *dir, const char *name, const c
     snprintf(full, sizeof full, "%s/%s", t->root, dir);
     make_dirs(full);
     snprintf(file, sizeof file, "%s/%s", full, name);
-    unlink(file);
+    if (access(file, F_OK) == 0) { /* of the kernel's files, the content changes */
+        assert_int_equal(truncate(file, 0), 0);
+    }
     dirs_append(full, name, text);
 }
 
@@ -72,6 +76,60 @@ static void a_container_sees_its_limits(void **state)
     assert_int_equal(s.memory_limit_mib, 2048);
     put(&t, "sys/fs/cgroup", "memory.max", "4294967296\n");
     assert_int_equal(cgroup_read(&cgroup, 4 * SECOND_NS).memory_limit_mib, 4096);
+    cgroup_close(&cgroup);
+    dirs_remove(t.root);
+}
+
+/* It reads neither the file that has the number of its own, nor closes that. */
+static void a_job_may_close_its_files(void **state)
+{
+    (void)state;
+    struct tree t;
+    struct cgroup cgroup;
+    grow(&t, "0::/\n");
+    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\n");
+    cgroup_open(&cgroup, t.proc, t.sys);
+    put(&t, "", "of the job", "1048576\n");
+    char path[512];
+    snprintf(path, sizeof path, "%s/of the job", t.root);
+    int own = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(dup2(own, cgroup.memory.use.own.fd), cgroup.memory.use.own.fd);
+    int taken = cgroup.memory.use.own.fd;
+    close(cgroup.cpu.use.own.fd);
+    struct cgroup_sample s = cgroup_read(&cgroup, SECOND_NS);
+    assert_int_equal(s.memory_used_mib, 700);
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1500000\n");
+    assert_int_equal(cgroup_read(&cgroup, 2 * SECOND_NS).cpu_pct_x100, 5000);
+    cgroup_close(&cgroup);
+    assert_int_equal(fcntl(taken, F_GETFD) != -1, 1);
+    close(taken);
+    close(own);
+    dirs_remove(t.root);
+}
+
+/* The moments in which a file of ours has a low number are those in which a job that
+ * closes what it did not open may lose one of its own. */
+static void a_sample_opens_nothing(void **state)
+{
+    (void)state;
+    struct tree t;
+    struct cgroup cgroup;
+    grow(&t, "0::/\n");
+    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
+    put(&t, "sys/fs/cgroup", "memory.max", "2147483648\n");
+    put(&t, "sys/fs/cgroup", "cpu.max", "250000 100000\n");
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\n");
+    cgroup_open(&cgroup, t.proc, t.sys);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct cgroup_sample s = cgroup_read(&cgroup, SECOND_NS);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(s.memory_used_mib, 700);
+    assert_int_equal(s.memory_limit_mib, 2048);
+    assert_int_equal(s.cpu_limit_pct_x100, 25000);
     cgroup_close(&cgroup);
     dirs_remove(t.root);
 }
@@ -126,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_container_sees_its_limits),
         cmocka_unit_test(the_lowest_limit_on_the_way_up_counts),
+        cmocka_unit_test(a_job_may_close_its_files),
+        cmocka_unit_test(a_sample_opens_nothing),
         cmocka_unit_test(nothing_is_invented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
