@@ -153,6 +153,8 @@ gpufl_status summary_write(const char *report, const char *path)
     held_signals_begin(&held, may_come);
     int reason = write_report(report, out);
     held_signals_end(&held, reason == EPIPE ? SIGPIPE : reason == EFBIG ? SIGXFSZ : 0);
-    errno = reason ? reason : errno;
+    if (reason) {
+        errno = reason;
+    }
     return reason ? GPUFL_ERR_IO : GPUFL_OK;
 }
