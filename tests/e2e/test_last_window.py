@@ -60,6 +60,24 @@ def _goes_on(place, sink, writer, lost):
     equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
 
 
+def _given_up_or_comes_back(place, writer, gone, reason, comes_back):
+    """These files, each window's data and its sidecar, are away, and its session is held, in a later run, too."""
+    lost = {line for path in gone[::2] for line in gzip.decompress(path.read_bytes()).splitlines()}
+    for path in gone:
+        path.rename(place.path / path.name)
+    with Sink(declare=True) as sink:
+        words = _is_held(place, sink, reason)
+        _is_held(place, sink, reason)
+        if comes_back:
+            for path in reversed(gone):
+                (place.path / path.name).rename(path)
+        else:
+            done = place.run("gpufl", *words)
+            equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+            equal(place.run("gpufl", *words).returncode, 1, "there is nothing more to give up")
+        _goes_on(place, sink, writer, set() if comes_back else lost)
+
+
 def one_that_is_gone_is_given_up_or_comes_back(place):
     for comes_back in (False, True):
         place.logs = place.path / f"logs-{comes_back}"
@@ -67,20 +85,7 @@ def one_that_is_gone_is_given_up_or_comes_back(place):
         writer = _begun(place.logs)
         writer.end()
         gone = _window(writer, "device", 2)
-        lost = set(gzip.decompress(gone[0].read_bytes()).splitlines())
-        for path in gone:
-            path.rename(place.path / path.name)
-        with Sink(declare=True) as sink:
-            words = _is_held(place, sink)
-            _is_held(place, sink)  # nor is it in a later run
-            if comes_back:
-                for path in reversed(gone):
-                    (place.path / path.name).rename(path)
-            else:
-                done = place.run("gpufl", *words)
-                equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
-                equal(place.run("gpufl", *words).returncode, 1, "there is nothing more to give up")
-            _goes_on(place, sink, writer, set() if comes_back else lost)
+        _given_up_or_comes_back(place, writer, gone, "window_missing", comes_back)
 
 
 def a_channel_that_is_gone_is_given_up_or_comes_back(place):
@@ -92,20 +97,7 @@ def a_channel_that_is_gone_is_given_up_or_comes_back(place):
             writer = _begun(place.logs, Windows.channels)
             writer.end()
             gone = [path for n in (1, 2) for path in _window(writer, channel, n)]
-            lost = {line for path in gone[::2] for line in gzip.decompress(path.read_bytes()).splitlines()}
-            for path in gone:
-                path.rename(place.path / path.name)
-            with Sink(declare=True) as sink:
-                words = _is_held(place, sink, "channel_gone")
-                _is_held(place, sink, "channel_gone")
-                if comes_back:
-                    for path in reversed(gone):
-                        (place.path / path.name).rename(path)
-                else:
-                    done = place.run("gpufl", *words)
-                    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
-                    equal(place.run("gpufl", *words).returncode, 1, "there is nothing more to give up")
-                _goes_on(place, sink, writer, set() if comes_back else lost)
+            _given_up_or_comes_back(place, writer, gone, "channel_gone", comes_back)
 
 
 def a_channel_that_nothing_tells_of_is_not_missed(place):

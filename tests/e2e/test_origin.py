@@ -399,6 +399,11 @@ def _is_whole(backend, written):
         lib.holds(backend, writer)
 
 
+def _database(place):
+    """The files of a backend that is not running."""
+    return {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+
+
 def _replace_database(place, backend, files=None):
     """By a new one, or by the copy `files`. The backend starts again."""
     backend.kill()
@@ -455,7 +460,7 @@ def an_upload_sends_what_a_restored_copy_lacks(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.upload(place, backend.url)
     backend.kill()
-    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    copy = _database(place)
     backend.start()
     late = writers.Live(place.logs)
     for writer in (early, late, quiet):
@@ -480,7 +485,7 @@ def windows_of_a_running_session_are_offered_to_a_restored_copy(place):
     writer.rotate("device")
     lib.upload(place, backend.url, "--timeout=2")
     backend.kill()
-    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    copy = _database(place)
     backend.start()
     for _ in range(2):
         writer.line("device")
@@ -508,7 +513,7 @@ def a_file_that_a_restored_copy_lacks_and_somebody_deleted_is_missed(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.upload(place, backend.url)
     backend.kill()
-    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    copy = _database(place)
     backend.start()
     early.line("device")
     first = bytes(early.written["device"])
@@ -540,7 +545,7 @@ def a_file_that_was_moved_from_among_those_that_we_delete_is_missed(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     equal(lib.upload(place, backend.url).returncode, 0, "the job runs")
     backend.kill()
-    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    copy = _database(place)
     backend.start()
     for _ in range(4):
         writer.line("device")
