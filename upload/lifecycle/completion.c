@@ -91,6 +91,7 @@ static bool completion_windows_stand(struct session *session, uint64_t now_ms)
         bool there = st->lowest && st->lowest < st->file;
         if (there && origin->epoch && st->end.epoch != origin->epoch &&
             session->root->backend < BACKEND_ASKED) {
+            session->complete_at_ms = now_ms + COMPLETE_ASKS_MS;
             session_set_state(session, SESSION_OPEN);
             session_mark(session);
             return false;
