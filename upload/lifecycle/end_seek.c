@@ -296,7 +296,6 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
         told ? told->without_positions : (st->sequence > 0 || imported) && !st->positions;
     if (windowed && !st->end.at.file && !st->positions) {
         if (position_choose(st, false)) {
-            st->unproved = false; /* windows have no end to compare */
             seek_wait(st, now_ms);
         }
     } else if (windowed) {
