@@ -158,10 +158,12 @@ bool holder_session_is_left_to_another(const struct holder_session *session, int
     const struct selected *s = session->selected;
     struct stat group;
     char path[JOURNAL_PATH_MAX];
+    if (!session->left || s->own_user || s->named) {
+        return false;
+    }
     snprintf(path, sizeof path, "%.*s", (int)strcspn(s->path, "/"), s->path);
-    bool own = session->left && fstatat(root, path, &group, AT_SYMLINK_NOFOLLOW) == 0 &&
-               group.st_uid == geteuid();
-    return session->left && !s->own_user && !s->named && !own;
+    return fstatat(root, path, &group, AT_SYMLINK_NOFOLLOW) < 0 ||
+           group.st_uid != geteuid();
 }
 
 bool holder_session_is_gone(struct holder_session *session, int root)
