@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are sealed and deleted between two looks at their directory. */
+/* Active files that are not those that a position means. */
 #include "tests/support/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector-lib/core/session_dir.h"
+#include "tests/support/dirs.h"
 #include "tests/support/rig_session.h"
 #include "upload/core/held.h"
 
@@ -79,11 +81,39 @@ static void one_that_is_only_sealed_is_sent(void **state)
     rig_delete(rig);
 }
 
+/* The progress file of another agent tells that lines were sent. */
+static void
+one_that_does_not_begin_its_channel_is_held_though_lines_were_sent(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct rig *rig = rig_new();
+    live_open(&live, rig->root, RIG_ID);
+    dirs_append(live.dir, "device.log", "{\"type\":\"x\"}\n");
+    char path[512];
+    snprintf(path, sizeof path, "%s/.gpufl-agent", rig->root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    dirs_append(path, "progress",
+                "gpufl-progress 1 pid=1 program=gpufl-agent\n!lines 1 0 0 1 0 0\n" RIG_ID
+                " device 1 0 0 1\n");
+    rig_start(rig);
+    unsigned before = rig->loops;
+    rig_run(rig, 300000, false);
+    assert_true(rig->loops - before <= 3000);
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    assert_non_null(strstr(progress, held_text(HELD_OTHER)));
+    free(progress);
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_was_to_be_read_next_is_missed),
         cmocka_unit_test(one_that_is_only_sealed_is_sent),
+        cmocka_unit_test(
+            one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
