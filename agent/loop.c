@@ -175,11 +175,11 @@ static bool loop_key_is_hopeless(struct loop *loop, const struct engine_summary 
     if (!over || s->sessions_live) {
         return false;
     }
-    log_error(
-        &loop->log, "agent.key_refused",
-        "status=%d note=\"--exit-when-drained: the backend refused the API key, and "
-        "nothing else can be sent: give another key and start the agent again\"",
-        s->hold_status);
+    log_error(&loop->log, "agent.key_refused",
+              "status=%d note=\"--exit-when-drained: nothing can be sent: correct what "
+              "origin.hold "
+              "says, mostly the key, and start the agent again\"",
+              s->hold_status);
     return true;
 }
 

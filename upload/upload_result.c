@@ -246,7 +246,8 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
     char left[400];
     if (s->hold == HOLD_AUTH) {
         return upload_result_say(r, GPUFL_ERR_AUTH, "%s; %s (nothing is lost)", problem,
-                                 words->key);
+                                 s->hold_status == 401 ? words->key
+                                                       : again_after(s, words));
     }
     say_left(problem, words, left);
     if (!drained && !s->ever_answered) {

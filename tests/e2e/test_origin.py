@@ -587,5 +587,29 @@ def an_upload_says_nothing_to_send_only_if_the_backend_answers(place):
     check("cannot reach" in done.result["message"], done.stdout)
 
 
+def lines_that_are_refused_silence_no_other_session(place):
+    """As something in front of the backend may refuse what is in them."""
+    answers = {"status": 500}
+
+    def refuse(_, request):
+        return answers["status"] if request.is_batch and b"evil" in request.raw() else None
+
+    with sink.Sink(refuse, declare=True, alive_after_ms=1000) as s:
+        silent, other = writers.Live(place.logs), writers.Live(place.logs)
+        agent = lib.agent(place, s.url)
+        until(lambda: all(any(r.session == w.id for r in s.batches()) for w in (silent, other)), "both have begun")
+        other.line("device", "evil")
+        for answers["status"] in (500, 403):
+            until(lambda: any(r.status == answers["status"] for r in s.batches()), f"{answers} is answered")
+            before = len(s.requests)
+            until(lambda n=before: sum(r.path.endswith("/alive") and silent.id.encode() in r.body
+                                       for r in s.requests[n:]) > 2, f"{answers}: the other one is told of")
+        until(lambda: "origin.hold" in agent.log.read_text(), "403 is said")
+        said, = (line for line in agent.log.read_text().splitlines() if "origin.hold" in line)
+        check('status=403 reason="the backend, or something in front of it, refused the request or the API key' in said, said)
+        agent.kill()
+        agent.wait(20 * lib.SLOW)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

@@ -198,15 +198,18 @@ static void a_failure_is_not_repeated_and_stops_nothing(void **state)
     (void)state;
     static const struct {
         int status;
+        uint64_t retry_after_ms;
         unsigned least, most;
-    } row[] = {{500, 4, 5}, {503, 4, 5}, {0, 4, 5},   {401, 4, 5}, {402, 4, 5},
-               {429, 4, 5}, {507, 4, 5}, {404, 1, 1}, {405, 1, 1}, {501, 1, 1}};
+    } row[] = {{500, 0, 4, 5}, {503, 0, 4, 5},       {0, 0, 4, 5},
+               {401, 0, 4, 5}, {402, 0, 4, 5},       {429, 1000, 4, 5},
+               {507, 0, 4, 5}, {429, 3600000, 1, 1}, {503, 3600000, 1, 1},
+               {404, 0, 1, 1}, {405, 0, 1, 1},       {501, 0, 1, 1}};
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct live_session live;
         struct rig *rig = open_rig(&live);
         rig->answer = fail_to_be_told;
         rig->mark = row[i].status;
-        rig->retry_after_ms = 3600000;
+        rig->retry_after_ms = row[i].retry_after_ms;
         rig_start(rig);
         rig_run(rig, 5 * AFTER_MS + 10000, false);
         assert_in_range(rig_count(rig, TRANSPORT_ALIVE), row[i].least, row[i].most);
@@ -273,6 +276,91 @@ static void a_batch_that_waits_delays_it_by_a_minute_at_most(void **state)
     close_rig(rig, &live);
 }
 
+static int fail_second(struct rig *rig, const struct rig_request *request)
+{
+    return strcmp(request->session, RIG_ID2) == 0 ? rig->mark : RIG_REGISTRY;
+}
+
+static int fail_all(struct rig *rig, const struct rig_request *request)
+{
+    (void)request;
+    return rig->mark;
+}
+
+/* Ten silent minutes of one session while the lines of another, from its first one on,
+ * are answered as \p answer says. */
+static struct rig *run_beside_trouble(struct live_session *live,
+                                      int (*answer)(struct rig *,
+                                                    const struct rig_request *),
+                                      int status, uint64_t retry_after_ms)
+{
+    struct live_session other;
+    struct rig *rig = open_rig(live);
+    live_open(&other, rig->root, RIG_ID2);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    rig->answer = answer;
+    rig->mark = status;
+    rig->retry_after_ms = retry_after_ms;
+    live_line(&other, "system", "x", 1);
+    engine_touch(rig->engine, 0, other.id);
+    rig_run(rig, 10 * AFTER_MS, false);
+    live_close(&other);
+    return rig;
+}
+
+/* Those lines may be what something in front of the backend does not let pass. */
+static void lines_of_another_session_that_are_refused_silence_nobody(void **state)
+{
+    (void)state;
+    static const int status[] = {500, 502, 503, 403, 404, 501, 302};
+    for (unsigned i = 0; i < sizeof status / sizeof *status; i++) {
+        struct live_session live;
+        struct rig *rig = run_beside_trouble(&live, fail_second, status[i], 0);
+        uint64_t before_ms = rig->request[0].at_ms;
+        assert_in_range(rig_count(rig, TRANSPORT_ALIVE), 4, 10);
+        for (unsigned n = 0; told(rig, n); n++) {
+            assert_in_range(told(rig, n)->at_ms - before_ms, 0, 2 * AFTER_MS + 15000);
+            before_ms = told(rig, n)->at_ms;
+        }
+        assert_in_range(rig_now_ms() - before_ms, 0, 2 * AFTER_MS + 15000);
+        close_rig(rig, &live);
+    }
+}
+
+/* Nor where each connection is refused, or the key, more than once in that time. */
+static void an_origin_that_takes_nothing_is_told_seldom(void **state)
+{
+    (void)state;
+    static const int status[] = {0, 401, 403, 500, 503};
+    for (unsigned i = 0; i < sizeof status / sizeof *status; i++) {
+        struct live_session live;
+        struct rig *rig = run_beside_trouble(&live, fail_all, status[i], 0);
+        assert_in_range(rig_count(rig, TRANSPORT_ALIVE), 1, 10);
+        for (unsigned n = 1; told(rig, n); n++) {
+            assert_true(told(rig, n)->at_ms - told(rig, n - 1)->at_ms >= AFTER_MS);
+        }
+        close_rig(rig, &live);
+    }
+}
+
+static void an_origin_that_asks_for_a_delay_is_not_told_before(void **state)
+{
+    (void)state;
+    static const int status[] = {429, 503};
+    for (unsigned i = 0; i < sizeof status / sizeof *status; i++) {
+        struct live_session live;
+        struct rig *rig = run_beside_trouble(&live, fail_second, status[i], 3600000);
+        assert_int_equal(rig_count(rig, TRANSPORT_ALIVE), 0);
+        rig->answer = NULL;
+        rig->retry_after_ms = 0;
+        rig_run(rig, 3600000, false);
+        rig_run(rig, 3 * AFTER_MS, false);
+        assert_true(rig_count(rig, TRANSPORT_ALIVE) > 0);
+        close_rig(rig, &live);
+    }
+}
+
 /* Lines of other sessions want more requests than there may be. */
 static void a_budget_that_is_used_up_delays_it_by_a_minute_at_most(void **state)
 {
@@ -315,6 +403,9 @@ int main(void)
         cmocka_unit_test(a_failure_is_not_repeated_and_stops_nothing),
         cmocka_unit_test(no_batch_waits_for_its_answer),
         cmocka_unit_test(a_batch_that_waits_delays_it_by_a_minute_at_most),
+        cmocka_unit_test(lines_of_another_session_that_are_refused_silence_nobody),
+        cmocka_unit_test(an_origin_that_takes_nothing_is_told_seldom),
+        cmocka_unit_test(an_origin_that_asks_for_a_delay_is_not_told_before),
         cmocka_unit_test(a_budget_that_is_used_up_delays_it_by_a_minute_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,26 +54,30 @@ void origin_ok(struct origin *origin)
     }
     trouble_set(origin->trouble, origin->config->sys, false);
     origin->failures = 0;
-    origin->not_before_ms = 0;
+    origin->not_before_ms = origin->rests_until_ms = 0;
     origin->successes++;
     origin->hold = HOLD_NONE;
     origin->answered = true;
 }
 
-void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms)
+void origin_failed(struct origin *origin, const struct transport_reply *reply,
+                   uint64_t now_ms)
 {
     origin->failures++;
     origin->told_ms = 0; /* it may come back as another one, or as it was before */
     trouble_set(origin->trouble, origin->config->sys, true);
     origin->not_before_ms =
         now_ms + backoff_ms(origin->config->sys, origin->failures, BACKOFF_BASE_MS,
-                            BACKOFF_CAP_MS, retry_after_ms);
+                            BACKOFF_CAP_MS, reply->retry_after_ms);
+    if (reply->status == 0 || reply->retry_after_ms) {
+        origin->rests_until_ms = origin->not_before_ms;
+    }
 }
 
 void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
                            uint64_t now_ms)
 {
-    origin_failed(origin, reply->retry_after_ms, now_ms);
+    origin_failed(origin, reply, now_ms);
     if (origin->failures == 1) {
         log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
                  reply->status, reply->error);
@@ -82,16 +86,19 @@ void origin_failed_to_tell(struct origin *origin, const struct transport_reply *
                 reply->status, reply->status ? "" : reply->error);
 }
 
-static void say_hold(struct origin *origin, enum engine_hold hold, int status,
-                     const char *reason)
+/* 403 does not tell what it is about, nor who said it. */
+static void say_hold(struct origin *origin, int status, const char *reason)
 {
-    bool key = hold == HOLD_AUTH;
+    const char *what = status == 401 ? "the backend refused the API key"
+                       : status == 403
+                           ? "the backend, or something in front of it, refused "
+                             "the request or the API key"
+                           : "";
     log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s%s%s\"", status,
-              key ? "the backend refused the API key" : "", key && *reason ? ": " : "",
-              reason);
-    if (key) {
-        trouble_say(origin->trouble, "the backend refused the API key (HTTP %d)%s%s",
-                    status, *reason ? ": " : "", reason);
+              what, *what && *reason ? ": " : "", reason);
+    if (*what) {
+        trouble_say(origin->trouble, "%s (HTTP %d)%s%s", what, status,
+                    *reason ? ": " : "", reason);
     } else {
         trouble_say(origin->trouble, "the backend answered %d: %s", status, reason);
     }
@@ -101,7 +108,7 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
 {
     enum engine_hold hold = status == 401 || status == 403 ? HOLD_AUTH : HOLD_SERVER;
     if (origin->hold != hold || origin->hold_status != status) {
-        say_hold(origin, hold, status, reason);
+        say_hold(origin, status, reason);
     }
     origin->hold = hold;
     origin->hold_status = status;
@@ -113,6 +120,9 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
     origin->not_before_ms =
         now_ms + backoff_ms(origin->config->sys, 1, ORIGIN_SLOW_RETRY_MS,
                             ORIGIN_SLOW_RETRY_MS, 1000);
+    if (status == 401) {
+        origin->rests_until_ms = origin->not_before_ms;
+    }
 }
 
 /* Whatever it declares, it costs a request a second at most. */

@@ -23,7 +23,7 @@
 /** Why nothing is sent. */
 enum engine_hold {
     HOLD_NONE,
-    HOLD_AUTH,    /**< 401 or 403 */
+    HOLD_AUTH,    /**< 401 or 403, which may be about what was sent, not the key */
     HOLD_SERVER,  /**< another answer that a person must act on */
     HOLD_QUOTA,   /**< 402 on every session */
     HOLD_JOURNAL, /**< the journal cannot be written */
@@ -52,6 +52,8 @@ struct origin {
     unsigned failures;
     unsigned refusals; /**< single-line refusals since the last acceptance */
     uint64_t not_before_ms;
+    uint64_t rests_until_ms; /**< nor does what is about no batch go before: it was not
+                                reached, asked for a delay, or refused the key */
     uint64_t successes;
     unsigned in_flight;
     uint64_t reply_ms; /**< recent response time */
@@ -85,15 +87,16 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
 void origin_ok(struct origin *origin);
 
 /** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
-void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms);
+void origin_failed(struct origin *origin, const struct transport_reply *reply,
+                   uint64_t now_ms);
 
 /** The same, of a question that is asked again by itself; says so, once until the origin
  * has answered. */
 void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
                            uint64_t now_ms);
 
-/** Notes that it answered \p status, which a person must act on; of a refused key, which
- * 401 and 403 mean, \p reason is what the backend says besides, "" = nothing. */
+/** Notes that it answered \p status, which a person must act on; of 401 and 403, which
+ * speak for themselves, \p reason is what the backend says besides, "" = nothing. */
 void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms);
 
 /** The same, with what the answer says to a person. */

@@ -296,7 +296,7 @@ const char *engine_moves_from(const struct engine *engine)
 
 void engine_retry_now(struct engine *engine)
 {
-    engine->origin.not_before_ms = 0;
+    engine->origin.not_before_ms = engine->origin.rests_until_ms = 0;
 }
 
 void engine_close(struct engine *engine)

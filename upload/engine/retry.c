@@ -44,7 +44,7 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     }
     offer_to_back(engine, offer); /* the next probe is another stream's */
     if (!alone) {
-        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply, now_ms);
     }
     if (origin->failures == 1 || offer->failures_alone == ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",

@@ -19,12 +19,12 @@
 /* The request budget is used up, or all connections are: the next try. */
 #define BUSY_MS 100u
 
-/* A request is under way, none is wanted, or the origin waits for something else. */
+/* A request is under way, or none is wanted. That batches fail does not matter: it may be
+ * for what is in them. */
 static bool alive_rests(const struct engine *engine)
 {
     const struct origin *origin = &engine->origin;
-    return engine->alive.in_flight || !origin->alive_after_ms || !origin_takes(origin) ||
-           origin_probing(origin);
+    return engine->alive.in_flight || !origin->alive_after_ms || !origin_takes(origin);
 }
 
 bool alive_is_late(const struct engine *engine, uint64_t now_ms)
@@ -138,6 +138,7 @@ void alive_step(struct engine *engine, uint64_t now_ms)
 {
     struct alive *alive = &engine->alive;
     if (alive_rests(engine) || now_ms < alive->next_ms ||
+        now_ms < engine->origin.rests_until_ms ||
         (engine->offers && !alive_is_late(engine, now_ms)) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
@@ -158,21 +159,29 @@ void alive_on_reply(struct engine *engine, const struct transport_reply *reply,
                     uint64_t now_ms)
 {
     int status = reply->status;
+    uint64_t after_ms = engine->origin.alive_after_ms;
     engine->alive.in_flight = false;
     if (status == 404 || status == 405 || status == 501) {
         engine->origin.alive_after_ms = 0; /* what it declared is of another version */
         log_info(engine->config.log, "origin.no_alive", "status=%d", status);
     } else if (status < 200 || status > 299) {
-        engine->alive.next_ms = now_ms + engine->origin.alive_after_ms;
+        engine->alive.next_ms = now_ms + after_ms;
+        if (reply->retry_after_ms) { /* unless it takes a batch before */
+            engine->origin.rests_until_ms =
+                now_ms + backoff_ms(engine->config.sys, 1, after_ms, after_ms,
+                                    reply->retry_after_ms);
+        }
     }
 }
 
 uint64_t alive_wait_ms(const struct engine *engine, uint64_t now_ms)
 {
+    uint64_t rests_until_ms = engine->origin.rests_until_ms;
     uint64_t at_ms = engine->alive.next_ms;
     if (alive_rests(engine)) {
         return UINT64_MAX;
     }
     at_ms += engine->offers ? engine->origin.alive_after_ms : 0;
+    at_ms = at_ms > rests_until_ms ? at_ms : rests_until_ms;
     return at_ms > now_ms ? at_ms - now_ms : BUSY_MS;
 }

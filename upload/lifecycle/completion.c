@@ -254,7 +254,7 @@ static void completion_failed(struct session *session,
         backoff_ms(engine->config.sys, session->complete_failures, COMPLETE_BASE_MS,
                    rests ? COMPLETE_REST_MS : COMPLETE_CAP_MS, reply->retry_after_ms);
     if (fails) {
-        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply, now_ms);
     } else {
         completion_refused(session, reply);
     }
