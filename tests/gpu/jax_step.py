@@ -2,7 +2,8 @@
 """Training steps of a small network in JAX; prints one JSON object.
 Usage: jax_step.py STEPS [--profile | --session]
 --profile: JAX's own profiler counts the kernels of STEPS and their time, after as many that warm up (XLA tries
-kernels as it compiles). --session: the library in LIBGPUFL records the same instead."""
+kernels as it compiles). --session: the same, after the library in LIBGPUFL has recorded as many: each process may
+have other kernels, as XLA chooses."""
 import ctypes
 import json
 import os
@@ -55,8 +56,8 @@ if "--profile" in sys.argv:
 elif "--session" in sys.argv:
     library = ctypes.CDLL(os.environ["LIBGPUFL"])
     library.gpufl_init(None)
-    value = train(*network)
+    train(*network)
     library.gpufl_shutdown()
-    print(json.dumps({"loss": value}))
+    print(json.dumps(profiled(*network)))
 else:
     print(json.dumps({"loss": train(*network)}))
