@@ -118,6 +118,11 @@ void verify_report_lines(struct text *out, const struct verify_shown *shown)
     } else if (session->count == 0) {
         text_puts(out, "  no file is here, and the backend has nothing of it\n");
     }
+    if (session->unlisted) {
+        text_puts(out,
+                  "  its .gpufl-session.json cannot be read, and nothing else tells "
+                  "of a channel without files (gpufl status says why; restore it)\n");
+    }
     if (session->unread) {
         text_printf(out, "  %u %s (gpufl status names one)\n", session->unread,
                     plural(session->unread, "file that may hold records is not read",
@@ -158,9 +163,12 @@ void verify_report_json(struct text *out, const struct verify_shown *shown)
     text_puts(out, ",\"path\":");
     text_json_string(out, shown->path);
     text_puts(out, shown->session ? "" : ",\"unreadable\":true");
-    text_printf(out, ",\"equal\":%s,\"complete\":%s,\"unread_files\":%u,\"channels\":[",
+    text_printf(out,
+                ",\"equal\":%s,\"complete\":%s,\"unread_files\":%u,\"unlisted\":%s,"
+                "\"channels\":[",
                 equal ? "true" : "false",
-                session->state == VERIFY_COMPLETE ? "true" : "false", session->unread);
+                session->state == VERIFY_COMPLETE ? "true" : "false", session->unread,
+                session->unlisted ? "true" : "false");
     for (unsigned i = 0; i < session->count; i++) {
         text_puts(out, i ? "," : "");
         report_stream(out, &session->stream[i]);

@@ -7,7 +7,7 @@ import shutil
 import sys
 
 import lib
-from gateway import Gateway
+from gateway import Gateway, header
 from lib import check, equal
 from positions import streams
 from writers import Live, Shifting, Windows
@@ -51,6 +51,22 @@ class _Asked(Gateway):
         if b"/streams?" in head.split(b"\r\n", 1)[0]:
             self.asked(head)
         return super()._forward(head, body)
+
+
+class _Keeps(Gateway):
+    """Answers a question as it was answered before, whatever the backend says of that, unless it is told not to."""
+
+    def __init__(self, backend_url):
+        self.answers = {}
+        super().__init__(backend_url, lambda *_: "pass")
+
+    def _forward(self, head, body):
+        what = head.split(b"\r\n", 1)[0]
+        if not what.startswith(b"GET ") or "no-cache" in header(head, "cache-control"):
+            return super()._forward(head, body)
+        if what not in self.answers:
+            self.answers[what] = super()._forward(head, body)
+        return self.answers[what]
 
 
 def _results(place, backend, writer, rc=1):
@@ -292,6 +308,31 @@ def a_channel_of_which_no_file_is_here_is_not_equal(place):
     equal(_channel(place, backend, writer, "scope")["result"], "missing", "the others are sent")
 
 
+def a_manifest_that_cannot_be_read_is_no_success(place):
+    """It would tell which channels there were."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer, emptied, complete = (_session(place, ends=False) for _ in range(3))
+    equal(lib.upload(place, backend.url).returncode, 0, "sent")
+    complete.end()
+    equal(lib.upload(place, backend.url).returncode, 0, "complete")
+    for session in (writer, emptied, complete):
+        (session.dir / ".gpufl-session.json").write_text("{")
+    for path in emptied.dir.glob("*.log"):
+        path.unlink()
+    equal(_results(place, backend, writer), dict.fromkeys(Live.channels, "equal"), "what is here")
+    equal(_results(place, backend, complete, rc=0), dict.fromkeys(Live.channels, "equal"), "nothing was missing at its end")
+    said = _verify(place, backend, rc=1).stdout
+    equal(said.count(".gpufl-session.json cannot be read"), 2, said)
+    place.logs = place.path / "unsent"
+    place.logs.mkdir(mode=0o700)
+    unsent = Live(place.logs)
+    (unsent.dir / ".gpufl-session.json").write_text("{")
+    for path in unsent.dir.glob("*.log"):
+        path.unlink()
+    equal(_results(place, backend, unsent), {}, "nothing is there to compare")
+    equal(lib.upload(place, backend.url).returncode, 1, "nor to send")
+
+
 def files_that_are_deleted_meanwhile_are_looked_at_again(place):
     """An agent deletes what it has sent."""
     backend, (writer,) = _sent(place)
@@ -355,6 +396,18 @@ def sessions_of_the_other_layouts_are_not_compared(place):
     said = json.loads(_verify(place, backend, "--json", rc=1).stdout)
     found = {c["result"] for s in said["sessions"] for c in s["channels"]}
     equal(found, {"without_positions"}, said)
+
+
+def what_a_proxy_has_kept_is_not_taken_for_now(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _session(place, ends=False)
+    with _Keeps(backend.url) as proxy:
+        for _ in range(2):
+            equal(lib.upload(place, proxy.url, "--timeout=20").returncode, 0, "sent")
+            _verify(place, proxy, rc=0)
+            writer.line("device")
+            _verify(place, proxy, rc=1)
+        equal(proxy.answers, {}, "answers that may be of before")
 
 
 def a_backend_that_was_restored_is_filled_by_resend(place):

@@ -39,6 +39,14 @@ static bool add_identity(struct request_headers *out, const struct transport_req
     return ok;
 }
 
+/* Its answer is of now: one that a proxy has kept, against the backend's no-store, tells
+ * of an end that was (RFC 9111). */
+static bool request_is_question(enum transport_kind kind)
+{
+    return kind == TRANSPORT_PROBE || kind == TRANSPORT_KEY || kind == TRANSPORT_ENDS ||
+           kind == TRANSPORT_PLACE;
+}
+
 /* An empty "Expect:", or libcurl waits a second before it sends a body of 1 MiB, for a
  * 100 that many servers never send. */
 bool request_headers_make(const struct transport_request *r, const char *token,
@@ -50,6 +58,9 @@ bool request_headers_make(const struct transport_request *r, const char *token,
               request_add_header(out, PROTOCOL_H_WIRE ": %s", PROTOCOL_WIRE_VERSION);
     if (token) {
         ok = ok && request_add_header(out, "Authorization: Bearer %s", token);
+    }
+    if (request_is_question(r->kind)) {
+        ok = ok && request_add_header(out, "Cache-Control: no-cache");
     }
     if (r->session) {
         ok = ok && request_add_header(out, PROTOCOL_H_SESSION ": %s", r->session);

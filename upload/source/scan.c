@@ -383,7 +383,9 @@ gpufl_status scan_end(struct scanning *scanning, const struct sys *sys, const ch
         return GPUFL_ERR_IO;
     }
     scan_note_misplaced(out);
-    bool listed = out->manifest_state == SCAN_MANIFEST_VALID && out->manifest.channels;
+    bool valid = out->manifest_state == SCAN_MANIFEST_VALID;
+    bool listed =
+        valid ? out->manifest.channels > 0 : out->manifest_state != SCAN_MANIFEST_NONE;
     return out->channels || out->has_tmp || out->is_begun || listed ? GPUFL_OK
                                                                     : GPUFL_ERR_NOT_FOUND;
 }

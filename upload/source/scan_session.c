@@ -26,6 +26,12 @@ uint32_t scan_stamp(const struct scan *scan)
     return (uint32_t)(stamp ^ stamp >> 32) | 1;
 }
 
+bool scan_is_unlisted(const struct scan *scan)
+{
+    return scan->manifest_state != SCAN_MANIFEST_NONE &&
+           scan->manifest_state != SCAN_MANIFEST_VALID;
+}
+
 bool scan_hides_end(const struct scan *scan)
 {
     bool hides = false;

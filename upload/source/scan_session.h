@@ -21,6 +21,9 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
  * in 2^31. */
 uint32_t scan_stamp(const struct scan *scan);
 
+/** \return true if a manifest is there, and says nothing of this session. */
+bool scan_is_unlisted(const struct scan *scan);
+
 /** \return true if positions do not tell where the session ends: numbers of rotated files
  * shift, and the size of a compressed active file says nothing. */
 bool scan_hides_end(const struct scan *scan);

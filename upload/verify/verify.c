@@ -256,6 +256,7 @@ static gpufl_status verify_look(struct looking *look, struct verify_session *out
     }
     if (status == GPUFL_OK) {
         out->unread = scan->unread.names;
+        out->unlisted = scan_is_unlisted(scan) && out->state == VERIFY_OPEN;
         out->unpublished = scan->has_tmp && scan->layout == SESSION_WINDOWS;
         verify_gone(look, out);
         verify_missing(look, out);
@@ -312,7 +313,7 @@ bool verify_is_equal(const struct verify_session *session)
             return false;
         }
     }
-    return session->unread == 0 && session->count > 0;
+    return session->unread == 0 && !session->unlisted && session->count > 0;
 }
 
 bool verify_has_positions(const struct verify_session *session)

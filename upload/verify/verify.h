@@ -15,6 +15,9 @@ struct verify_session {
         VERIFY_COMPLETE, /**< the backend takes it for complete, or ended */
     } state;
     unsigned unread;  /**< files that may hold records and are not read */
+    bool unlisted;    /**< which channels it has is not known: its manifest is there and
+                           cannot be read, and the backend does not take the session for
+                           complete */
     bool unpublished; /**< layout of 1.3: its writer's `.tmp` is there */
     unsigned count;
     struct verify_stream stream[VERIFY_STREAMS_MAX];
