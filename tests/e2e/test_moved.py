@@ -67,6 +67,65 @@ def a_session_is_followed_while_it_is_written_and_after_a_crash(place):
         lib.holds(backend, writer)
 
 
+def _state(place, name):
+    state = place.path / f"state-{name}"
+    state.mkdir(mode=0o700)
+    return f"--state-dir={state}"
+
+
+def _stop(agent):
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "the agent")
+
+
+def a_session_is_known_again_by_an_agent_whose_state_is_elsewhere(place):
+    """It is moved while no agent runs. Each next one has a state of its own, and what the one before has published."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for kind in KINDS:
+        writer = kind(place.logs)
+        group = place.logs / f"run-{writer.id}"
+        group.mkdir()
+        for state, where in enumerate((None, group, place.logs, None, group)):
+            if where:
+                _move(writer, where / writer.id)
+            _some(writer)
+            agent = lib.agent(place, backend.url, "--rescan-interval=300ms", _state(place, state))
+            until(lambda w=writer: _has(backend, w), f"{kind.__name__}, state {state}, in {where}: it is read")
+            _stop(agent)
+        for state in place.path.glob("state-*"):
+            shutil.rmtree(state)
+        writer.end()
+        _move(writer, place.logs / writer.id)
+        agent = lib.agent(place, backend.url, "--exit-when-drained", _state(place, "last"))
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+        check(backend.complete(writer.id), f"{kind.__name__}: complete")
+        lib.holds(backend, writer)
+
+
+def a_copy_is_called_the_copy_by_an_agent_whose_state_is_elsewhere(place):
+    """mv ID ID.old; cp -a ID.old ID, while no agent runs, of which the state is lost. Whoever does as is said of the
+    directory that is no copy would lose its lines."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    _some(writer)
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms", _state(place, "a"))
+    until(lambda: _has(backend, writer), "it is read")
+    _stop(agent)
+    name, old = writer.dir, place.logs / f"{writer.id}.old"
+    _move(writer, old)
+    subprocess.run(["cp", "-a", old, name], check=True)  # the lock is this process's, which would lose it
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms", _state(place, "b"))
+    said = {f"session={writer.id} ": "it is a copy of another session", f"session={old.name} ": "give the directory"}
+    for session, reason in said.items():
+        until(lambda s=session, r=reason: re.search(f"session.held {s}.*{r}", agent.log.read_text()), f"{session} held")
+    shutil.rmtree(name)
+    _move(writer, name)
+    _some(writer)
+    writer.end()
+    until(lambda: backend.complete(writer.id), "complete")
+    lib.holds(backend, writer)
+
+
 def what_is_complete_may_be_moved_to_an_archive(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     writers = [kind(place.logs) for kind in KINDS]

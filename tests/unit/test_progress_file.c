@@ -226,6 +226,27 @@ static void a_session_in_the_file_of_others_may_be_complete(void **state)
     assert_false(told.line[1].complete || told.line[1].told);
 }
 
+/* Of each session once. */
+static void the_directory_of_a_session_is_told(void **state)
+{
+    (void)state;
+    struct told told = told_by(
+        "gpufl-progress 1 pid=7 program=x\n"
+        "!lines 6 5 4 3 2 1 seen=9 ends dir=fedcba9876543210:89abcdef:1001:12ab:1\n" ID
+        " device 2 10 1 1\n"
+        "!lines 6 5 4 3 2 1 seen=9\n" ID " scope 2 10 1 1\n"
+        "!lines 6 5 4 3 2 1 dir=1:2:3:4\n" ID " system 2 10 1 1\n",
+        NULL);
+    const struct directory_id *id = &told.line[0].directory;
+    assert_int_equal(told.count, 3);
+    assert_true(id->mark == 0xfedcba9876543210 && id->boot == 0x89abcdef);
+    assert_true(id->user == 1001 && id->above == 0x12ab && id->above_own);
+    assert_true(told.line[0].ends && told.line[0].stamp == 9);
+    for (int i = 1; i < 3; i++) {
+        assert_true(told.line[i].told && !told.line[i].directory.user);
+    }
+}
+
 /* A file is read in parts, which end anywhere. */
 static void figures_of_a_long_file_are_read(void **state)
 {
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(figures_that_cannot_be_are_not_told),
         cmocka_unit_test(the_state_directory_of_the_holder_is_the_one_that_it_names),
         cmocka_unit_test(a_session_in_the_file_of_others_may_be_complete),
+        cmocka_unit_test(the_directory_of_a_session_is_told),
         cmocka_unit_test(figures_of_a_long_file_are_read),
         cmocka_unit_test(earlier_programs_believe_each_stream)};
     return cmocka_run_group_tests(tests, NULL, NULL);

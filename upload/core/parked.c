@@ -9,7 +9,8 @@
 #include "upload/core/kept_bytes.h"
 #include "upload/source/directory_mark.h"
 
-#define PROGRESS_LINE 36u /* of a channel, without the path */
+#define PROGRESS_LINE      36u /* of a channel, without the path */
+#define PROGRESS_DIRECTORY 42u /* of a session */
 
 struct parked_session *parked_of(struct path_node *node)
 {
@@ -21,8 +22,9 @@ struct parked_session *parked_of(struct path_node *node)
 static uint64_t parked_bytes(const struct parked *parked, const struct parked_session *s)
 {
     uint64_t line = parked->shown ? strlen(s->node.path) + PROGRESS_LINE : 0;
+    uint64_t directory = parked->shown ? PROGRESS_DIRECTORY : 0;
     return (uint64_t)(s->node.path - (const char *)s) + kept_bytes_of_path(s->node.path) +
-           s->streams * line;
+           s->streams * line + directory;
 }
 
 static void parked_charge(const struct parked *parked, const struct parked_session *s)

@@ -64,14 +64,25 @@ struct progress_end {
     unsigned outcome;
     bool done; /* in a file of others */
     uint32_t quarantined;
-    struct stream_place reached; /* by an earlier backend, if that is farther */
-    uint32_t stamp;              /* of its files, of which all is settled */
-    bool ends;                   /* it will be complete: nothing is in the way */
+    struct stream_place reached;   /* by an earlier backend, if that is farther */
+    uint32_t stamp;                /* of its files, of which all is settled */
+    bool ends;                     /* it will be complete: nothing is in the way */
+    struct directory_id directory; /* told once for each session */
 };
+
+static void progress_add_directory(struct text *text, struct directory_id *id)
+{
+    if (id->user) {
+        text_printf(
+            text, PROGRESS_DIRECTORY "%" PRIx64 ":%" PRIx32 ":%" PRIu32 ":%" PRIx32 ":%d",
+            id->mark, id->boot, id->user, id->above, id->above_own);
+    }
+    id->user = 0;
+}
 
 static void progress_add_stream(struct text *text, const struct record_stream *at,
                                 const char *path, const char *channel,
-                                const struct progress_end *end)
+                                struct progress_end *end)
 {
     text_printf(text, "!lines %" PRIu64 " %" PRIu64 " %u %u %u %u%s", at->lines,
                 at->refused_lines, at->at.losses, at->layout, at->marks, end->outcome,
@@ -85,6 +96,7 @@ static void progress_add_stream(struct text *text, const struct record_stream *a
     }
     text_printf(text, PROGRESS_SEEN "%" PRIx32 "%s", end->stamp,
                 end->ends ? PROGRESS_ENDS : "");
+    progress_add_directory(text, &end->directory);
     text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
@@ -110,7 +122,8 @@ static void progress_add_open(struct text *text, const struct root *root)
                                    .quarantined = s->quarantined,
                                    .stamp = session_settled_stamp(s),
                                    .ends =
-                                       session_writer_is_gone(s) && !session_blocked(s)};
+                                       session_writer_is_gone(s) && !session_blocked(s),
+                                   .directory = s->directory};
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
@@ -186,7 +199,8 @@ static void complete_file_add(void *arg, struct parked_session *s)
 {
     struct complete_file *file = arg;
     struct packed_stream stream[SCAN_CHANNELS_MAX];
-    const struct progress_end end = {.outcome = s->outcome, .stamp = s->stamp};
+    struct progress_end end = {
+        .outcome = s->outcome, .stamp = s->stamp, .directory = parked_directory(s)};
     parked_streams(s, stream);
     for (unsigned i = 0; i < s->streams; i++) {
         const struct packed_stream *st = &stream[i];

@@ -54,6 +54,9 @@ static void follow_line(void *arg, const struct progress_line *line)
     struct follow *follow = arg;
     struct session *session = follow_session(follow, line);
     struct stream *st = session ? session_stream(session, line->channel) : NULL;
+    if (session) {
+        progress_import_directory(session, line);
+    }
     if (!st || st->positions || !progress_import_is_newer(line, st->file, st->offset)) {
         return;
     }
@@ -66,6 +69,7 @@ static void follow_line(void *arg, const struct progress_line *line)
     if (follow->runs) {
         const struct record_stream record = stream_record(st);
         (void)!record_append_stream(follow->root->journal, &record); /* or all, later */
+        session_note_directory(session);
     }
 }
 

@@ -94,6 +94,14 @@ void progress_import_stream(struct stream *st, const struct progress_line *line)
     }
 }
 
+/* What this uploader has seen itself counts more. */
+void progress_import_directory(struct session *session, const struct progress_line *line)
+{
+    if (line->directory.user && !session->directory.user) {
+        session->directory = line->directory;
+    }
+}
+
 struct import {
     struct root *root;
     bool unnamed; /* more ranges are in quarantine than the journal names */
@@ -109,6 +117,7 @@ static void import_line(void *arg, const struct progress_line *line)
     struct session *session = session_make(root, line->path);
     struct stream *st = session ? session_stream(session, line->channel) : NULL;
     if (st) {
+        progress_import_directory(session, line);
         progress_import_stream(st, line);
         import->unnamed =
             import->unnamed || (line->told && line->quarantined > session->quarantined);

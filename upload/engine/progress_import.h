@@ -18,4 +18,7 @@ bool progress_import_is_newer(const struct progress_line *line, uint32_t file,
 /** The same of one stream, whose offer is not in flight. */
 void progress_import_stream(struct stream *st, const struct progress_line *line);
 
+/** Takes by what the directory of the session is known again, if nothing tells it yet. */
+void progress_import_directory(struct session *session, const struct progress_line *line);
+
 #endif

@@ -14,6 +14,7 @@
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
  * [quarantined=<n>] [reached=<file>:<offset>] [seen=<stamp> [ends]]
+ * [dir=<mark>:<boot>:<user>:<above>:<0|1>]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!owner` tells is about the `!held` of that path behind it; earlier versions
@@ -22,11 +23,12 @@
  * complete, though it is not in the other file yet; quarantined = so many ranges of the
  * session are; reached = how far an earlier backend got the stream; seen = stands for the
  * files of the session, as scan_stamp() has it, when all in them was settled, 0 = more is
- * to come; "ends" = its writer has ended then, and nothing keeps it from being complete.
- * Earlier versions neither write nor read it. Programs linked with an older
- * libgpufl-upload read the files of a newer agent: they skip lines that begin with `!`
- * and that they do not know, but believe no line of a stream that has more than those six
- * words. The first line may have more.
+ * to come; "ends" = its writer has ended then, and nothing keeps it from being complete;
+ * dir = by what the directory of the session is known again, as in struct directory_id,
+ * in the first such line of a session. Earlier versions neither write nor read it.
+ * Programs linked with an older libgpufl-upload read the files of a newer agent: they
+ * skip lines that begin with `!` and that they do not know, but believe no line of a
+ * stream that has more than those six words. The first line may have more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H

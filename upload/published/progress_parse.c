@@ -22,6 +22,19 @@ static bool progress_is_path(const char *text)
     return layout_name_ok(group) && layout_name_ok(slash + 1);
 }
 
+static void progress_parse_directory(const char *told, struct directory_id *out)
+{
+    struct directory_id id = {0};
+    unsigned own = 0;
+    if (sscanf(told,
+               PROGRESS_DIRECTORY "%16" SCNx64 ":%8" SCNx32 ":%" SCNu32 ":%8" SCNx32
+                                  ":%u",
+               &id.mark, &id.boot, &id.user, &id.above, &own) == 5) {
+        id.above_own = own != 0;
+        *out = id;
+    }
+}
+
 /* Of the stream that the next line names. Later versions may tell more. */
 static bool progress_parse_figures(const char *line, struct progress_line *next)
 {
@@ -50,6 +63,10 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
     if (seen) {
         next->tells_stamp = sscanf(seen, PROGRESS_SEEN "%" SCNx32, &next->stamp) == 1;
         next->ends = strstr(seen, PROGRESS_ENDS) != NULL;
+    }
+    const char *directory = parsed ? strstr(line + end, PROGRESS_DIRECTORY) : NULL;
+    if (directory) {
+        progress_parse_directory(directory, &next->directory);
     }
     return parsed;
 }

@@ -8,12 +8,14 @@
 #include <stdint.h>
 
 #include "upload/journal/journal_records.h"
+#include "upload/journal/record_directory.h"
 
 #define PROGRESS_LINE_BYTES  (JOURNAL_PATH_MAX + 128)
 #define PROGRESS_QUARANTINED " quarantined="
 #define PROGRESS_REACHED     " reached="
 #define PROGRESS_SEEN        " seen="
 #define PROGRESS_ENDS        " ends"
+#define PROGRESS_DIRECTORY   " dir="
 
 /** One line of a channel. */
 struct progress_line {
@@ -38,6 +40,8 @@ struct progress_line {
     bool ends;        /**< the session will be complete: nothing is in the way */
     bool complete;    /**< the backend knows the end of the session */
     bool told;        /**< the figures are */
+    struct directory_id directory; /**< of the session; its user is 0 where it is not
+                                      told: the first line of a session does */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are; or how
