@@ -127,8 +127,9 @@ def truth():
         did, _ = work("late", logs, engine="Trace")
         n = len(list(rows(logs, "device", "kernel_event_batch")))
         check(n == did["launches"], f"started late: {n} of {did['launches']} launches after gpufl_init")
-    for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("_exit", 7, 1000), ("kill", -9, 1000),
-                                ("reset", 7, 2000), ("throw", 7, 2000), ("context", 7, 1000), ("fault", 7, 1000)):
+    for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("early", 7, 1000), ("afterwards", 7, 1000),
+                                ("_exit", 7, 1000), ("kill", -9, 1000), ("reset", 7, 2000), ("throw", 7, 2000),
+                                ("context", 7, 1000), ("fault", 7, 1000)):
         for engine in ("Trace", "PcSampling"):
             with Logs() as logs:
                 work("sudden", logs, how, engine=engine, expected=code)

@@ -5,8 +5,9 @@
  * work called LOGS            launches and waits of functions that a stack names, copies and sets in a scope,
  *                             allocations, a graph, two streams at once
  * work late LOGS              as many before gpufl_init as after it
- * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset, throw, context,
- *                             fault (of a kernel)
+ * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, early (begun before CUDA), afterwards
+ *                             (another session in a handler of exit() that runs after the runtime's), _exit, kill,
+ *                             reset, throw, context, fault (of a kernel)
  * work hot LOGS seconds       one kernel that takes nearly all the time, by one line of its source
  * work steps LOGS n steps     40 kernels of n elements, so many times; LOGS - records nothing
  * work bare KIND n steps      the same under CUPTI alone: none, trace, samples
@@ -293,11 +294,32 @@ static int late(const char *logs)
     return 0;
 }
 
+static const char *logs_afterwards;
+
+/* The runtime's own handlers have run by then. */
+static void begin_afterwards(void)
+{
+    begin(logs_afterwards);
+    gpufl_shutdown();
+}
+
+/* What is done before CUDA is used. */
+static void sudden_before(const char *logs, const char *how)
+{
+    if (strcmp(how, "early") == 0)
+        begin(logs);
+    if (strcmp(how, "afterwards") == 0) {
+        logs_afterwards = logs;
+        atexit(begin_afterwards);
+    }
+}
+
 static int sudden(const char *logs, const char *how)
 {
-    begin(logs);
+    if (strcmp(how, "early") != 0)
+        begin(logs);
     steps(1024, 25);
-    if (strcmp(how, "shutdown") == 0)
+    if (strcmp(how, "shutdown") == 0 || strcmp(how, "afterwards") == 0)
         gpufl_shutdown();
     else
         usleep(400000); /* so that what is complete is written */
@@ -410,6 +432,8 @@ static int many(const char *logs, long launches)
 int main(int argc, char **argv)
 {
     std::string what = argc > 1 ? argv[1] : "";
+    if (what == "sudden" && argc > 3)
+        sudden_before(argv[2], argv[3]);
     if (argc < 3 || cudaMalloc(&buffer, BUFFER_BYTES)) {
         fprintf(stderr, "work: usage is at the top of its source; %s\n", cudaGetErrorString(cudaGetLastError()));
         return 2;
