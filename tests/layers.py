@@ -102,6 +102,7 @@ SYSTEM = {
     "collector-lib/trace": {"elf.h", "link.h"},
     "collector-lib/cupti": {"sys/file.h", "sys/socket.h", "sys/un.h"},
     "upload/http": {"arpa/inet.h"},
+    "upload/journal": {"pwd.h"},
     "upload/source": {"linux/magic.h", "sys/sysmacros.h", "sys/vfs.h"},
     "upload/published": {"sys/file.h", "sys/sysmacros.h"},
     "upload/core": {"sys/mman.h"},

@@ -214,6 +214,34 @@ def new_sessions_in_a_group_of_before_wait_for_no_listing(place):
         lib.holds(service.backend, late)
 
 
+def root_makes_nothing_in_the_home_of_another_user(place):
+    """As by sudo without -H or su -m, which leave HOME as it is."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    session = lib.job(place, 0.1)
+    place.logs.chmod(0o1777)  # the journal cannot lie beside the logs
+    home, own, passwd = (place.path / name for name in ("home", "root", "passwd"))
+    home.mkdir()
+    os.chown(home, OTHER, OTHER)
+    passwd.write_text(f"root:x:0:0::{own}:/bin/sh\n")
+    through = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', passwd]
+    if subprocess.run([*through, "cmp", passwd, "/etc/passwd"], capture_output=True, check=False).returncode != 0:
+        lib.skip("no file can be mounted over /etc/passwd here")
+
+    def gpufl(*args):
+        process = place.start("gpufl", *args, env={"HOME": str(home), "XDG_STATE_HOME": f"{home}/.state"}, through=through)
+        equal(process.wait(60 * lib.SLOW), 0, process.log.read_text())
+        return process.log.read_text()
+
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    gpufl("upload", place.logs, "--backend-url", backend.url, "--api-key", lib.KEY)
+    lib.same(backend, session)
+    equal(list(home.iterdir()), [], "nothing was made there")
+    equal([p.suffix for p in (own / ".local/state/gpufl").iterdir() if p.suffix == ".journal"], [".journal"], "but here")
+    check("nothing to send" in gpufl("upload", place.logs, "--backend-url", backend.url, "--api-key", lib.KEY), "found again")
+    check("complete" in gpufl("status", place.logs), "and read")
+
+
 def verify_of_a_user_compares_what_is_that_users(place):
     """Another user has put a directory beside them that is equal to nothing, and sorts first."""
     if not ROOT:

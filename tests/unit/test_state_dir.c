@@ -3,6 +3,7 @@
 #include "tests/support/check.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,76 @@ static void reading_makes_no_directory(void **state)
     dirs_remove(base);
 }
 
+#define THEIR_UID 12345
+#define NOBODY    54321 /* without an account */
+
+/* Two names of a place for state in the home of another user; what is opened for \p user,
+ * and whether anything was made there. */
+static gpufl_status open_beneath_their_home(const char *variable, const char *below,
+                                            uid_t user, enum state_use use,
+                                            char path[STATE_PATH_MAX], char why[512])
+{
+    char *base = dirs_make();
+    char home[400];
+    char logs[400];
+    char named[512];
+    struct state_place place;
+    unsetenv("STATE_DIRECTORY");
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    snprintf(logs, sizeof logs, "%s/logs", base);
+    snprintf(home, sizeof home, "%s/home", base);
+    snprintf(named, sizeof named, "%s%s", home, below);
+    setenv(variable, named, 1);
+    assert_int_equal(chmod(base, 0755), 0);
+    assert_int_equal(mkdir(logs, 0777) + chmod(logs, 0777), 0);
+    assert_int_equal(mkdir(home, 0777) + chmod(home, 0777), 0);
+    assert_int_equal(chown(home, THEIR_UID, THEIR_UID), 0);
+    int root = open(logs, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(seteuid(user), 0);
+    gpufl_status status = state_dir_open(NULL, root, logs, use, &place, why);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(status == GPUFL_OK, place.fd >= 0);
+    snprintf(path, STATE_PATH_MAX, "%s", place.fd >= 0 ? place.path : "");
+    close(place.fd);
+    close(root);
+    assert_int_equal(rmdir(home), 0); /* still empty */
+    dirs_remove(base);
+    return status;
+}
+
+/* As by sudo or su -m, which leave HOME as it is: what is made there is in that user's
+ * way. The account's own home is taken, if there is one. */
+static void nothing_is_made_in_the_home_of_another_user(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *below;
+    } row[] = {{"HOME", ""}, {"XDG_STATE_HOME", ""}, {"XDG_STATE_HOME", "/.local/state"}};
+    if (geteuid() != 0) {
+        skip(); /* several users */
+    }
+    const struct passwd *account = getpwuid(0);
+    char own[400];
+    snprintf(own, sizeof own, "%s/.local/state/gpufl/", account ? account->pw_dir : "");
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char path[STATE_PATH_MAX];
+        char why[512];
+        gpufl_status status = open_beneath_their_home(row[i].variable, row[i].below,
+                                                      NOBODY, STATE_MAKE, path, why);
+        assert_int_equal(status, GPUFL_ERR_IO);
+        assert_non_null(strstr(why,
+                               "it lies in a directory of user 12345, and user 54321 "
+                               "has no home"));
+        if (account) {
+            status = open_beneath_their_home(row[i].variable, row[i].below, 0, STATE_TRY,
+                                             path, why);
+            assert_int_equal(status, GPUFL_OK);
+            assert_memory_equal(path, own, strlen(own));
+        }
+    }
+}
+
 /* It may hold a journal: none is begun elsewhere. */
 static void a_directory_that_cannot_be_opened_now_is_not_replaced(void **state)
 {
@@ -252,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_directory_in_the_log_directory_is_refused),
         cmocka_unit_test(a_list_of_directories_is_refused),
         cmocka_unit_test(reading_makes_no_directory),
+        cmocka_unit_test(nothing_is_made_in_the_home_of_another_user),
         cmocka_unit_test(a_directory_that_cannot_be_opened_now_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

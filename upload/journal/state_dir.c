@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,24 +181,79 @@ static bool state_cannot_be_seen(int error)
            error == EIO || error == ESTALE || error == ETIMEDOUT;
 }
 
-/* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl; "" without a home. */
-static void home_state(char out[PATH_MAX])
+/* Whose directory \p path would be made in, or is; ours and root's count as root's. */
+static uid_t state_dir_owner(const char *path)
 {
-    const char *xdg = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    out[0] = '\0';
-    if (xdg && *xdg == '/') {
-        snprintf(out, PATH_MAX, "%s/gpufl", xdg);
-    } else if (home && *home == '/') {
-        snprintf(out, PATH_MAX, "%s/.local/state/gpufl", home);
+    char above[PATH_MAX];
+    struct stat st;
+    snprintf(above, sizeof above, "%s", path);
+    for (char *slash; stat(above, &st) < 0;) {
+        slash = strrchr(above, '/');
+        if (!slash || slash == above) {
+            return 0;
+        }
+        *slash = '\0';
     }
+    return st.st_uid == geteuid() ? 0 : st.st_uid;
+}
+
+/* The home that our account has, whatever the environment says. */
+static bool account_home(char out[PATH_MAX])
+{
+    char strings[4096];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    return getpwuid_r(geteuid(), &entry, strings, sizeof strings, &found) == 0 && found &&
+           entry.pw_dir[0] == '/' &&
+           snprintf(out, PATH_MAX, "%s/.local/state/gpufl", entry.pw_dir) > 0;
+}
+
+/* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl. sudo and su may leave another user's in
+ * the environment: what we make there would be in that user's way, so it is our
+ * account's home then. \return false without one; \p out may have what is not taken. */
+static bool home_state(char out[PATH_MAX], char reason[STATE_REASON_MAX])
+{
+    const char *const above[] = {getenv("XDG_STATE_HOME"), getenv("HOME")};
+    static const char *const below[] = {"gpufl", ".local/state/gpufl"};
+    uid_t other = 0;
+    out[0] = '\0';
+    snprintf(reason, STATE_REASON_MAX, "no home directory");
+    for (unsigned i = 0; i < 2; i++) {
+        if (above[i] && above[i][0] == '/') {
+            snprintf(out, PATH_MAX, "%s/%s", above[i], below[i]);
+            other = state_dir_owner(out);
+            if (!other) {
+                return true;
+            }
+        }
+    }
+    if (other && account_home(out)) {
+        return true;
+    }
+    if (other) {
+        snprintf(reason, STATE_REASON_MAX,
+                 "it lies in a directory of user %u, and user %u has no home", other,
+                 geteuid());
+    }
+    return false;
+}
+
+static int open_at_home(const char *root_path, enum state_use use, char home[PATH_MAX],
+                        char reason[STATE_REASON_MAX])
+{
+    if (home_state(home, reason)) {
+        return open_named(home, root_path, use, reason);
+    }
+    /* Nobody named it: where there is no place for it, there is none. */
+    errno = use == STATE_READ ? ENOENT : EPERM;
+    return -1;
 }
 
 gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_path,
                             enum state_use use, struct state_place *place, char why[512])
 {
     char home[PATH_MAX];
-    char reason[STATE_REASON_MAX] = "no home directory";
+    char reason[STATE_REASON_MAX];
     const char *systemd = getenv("STATE_DIRECTORY");
     const char *named = wanted && *wanted ? wanted : systemd && *systemd ? systemd : NULL;
     snprintf(
@@ -225,9 +281,8 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
                      root_path, strerror(errno));
             return GPUFL_ERR_IO;
         }
-        home_state(home);
+        place->fd = open_at_home(root_path, use, home, reason);
         named = home;
-        place->fd = home[0] ? open_named(home, root_path, use, reason) : -1;
     }
     if (place->fd >= 0) {
         snprintf(place->path, STATE_PATH_MAX, "%s/%s", named, place->name);
@@ -235,12 +290,11 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
     }
     const char *what = wanted && *wanted ? "" : "state directory: ";
     snprintf(why, 512,
-             "%s'%.*s%s': %s (the journal of %.160s needs a directory that only its user "
+             "%s'%.*s%s': %s (the journal of %.150s needs a directory that only its user "
              "can write to)",
              named == systemd ? "STATE_DIRECTORY: " : what,
              MESSAGE_VALUE(named[0] ? named : "none", 140), reason, root_path);
-    /* Nobody named the default one: where there is no place for it, there is none. */
-    bool none = errno == ENOENT ||
-                (use == STATE_READ && named == home && (errno == ENOTDIR || !home[0]));
+    bool none =
+        errno == ENOENT || (use == STATE_READ && named == home && errno == ENOTDIR);
     return none ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

@@ -37,7 +37,8 @@ struct state_place {
 /** Chooses and, with STATE_MAKE, makes the directory for the journal of \p root_path,
  * whose descriptor is \p root_fd. In this order: \p wanted if given; $STATE_DIRECTORY
  * (systemd); `<root>/.gpufl-agent` if it and the root are ours and nobody else can write
- * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. \p place gets
+ * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl; the latter in the home of our
+ * account, if those before would be made in a directory of another user. \p place gets
  * the journal's file name, which holds a hash of the root where several roots share a
  * directory. A directory to which others can write is refused, to write in also one of
  * another user. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence
