@@ -17,6 +17,7 @@
 #include "upload/upload_result.h"
 
 #define ASK_AGAIN_MS 1000u
+#define ASK_EPOCH_MS 5000u
 #define UNTOLD_MS    2000u /* it tells each second */
 
 static void holder_origin_end(struct holder_origin *origin, gpufl_status status)
@@ -149,6 +150,7 @@ static enum key_check holder_ask_key(const struct upload *u, struct holder_origi
         reply.status >= 200 && reply.status <= 299) {
         reply_read_version(reply.body, reply.body_len, &version);
         origin->database = version.database;
+        origin->epoch = version.positions ? version.epoch : 0;
     }
     for (unsigned i = 0; i < 2 && (i == 0 || check == KEY_UNSURE); i++) {
         request.kind = kind[i];
@@ -230,7 +232,7 @@ static void holder_origin_compare(struct upload *u, struct holder_origin *origin
 void holder_origin_ask(struct upload *u, struct holder_origin *origin, const char *why)
 {
     uint64_t now_ms = sys_real.now_ms();
-    if (origin->same || origin->over || now_ms < origin->ask_ms) {
+    if ((origin->same && !origin->again) || origin->over || now_ms < origin->ask_ms) {
         return;
     }
     if (holder_publishes(u, 0) == PROGRESS_ELSEWHERE) {
@@ -238,7 +240,6 @@ void holder_origin_ask(struct upload *u, struct holder_origin *origin, const cha
         return;
     }
     enum key_check check = holder_ask_key(u, origin);
-    origin->ask_ms = sys_real.now_ms() + ASK_AGAIN_MS;
     if (check == KEY_REFUSED) {
         holder_key_refused(u, origin);
     } else if (check == KEY_MOVED || check == KEY_NOWHERE) {
@@ -247,6 +248,13 @@ void holder_origin_ask(struct upload *u, struct holder_origin *origin, const cha
     } else {
         holder_origin_compare(u, origin, check, why);
     }
+    bool soon = origin->failures || origin->untold;
+    origin->ask_ms = sys_real.now_ms() + (soon ? ASK_AGAIN_MS : ASK_EPOCH_MS);
+}
+
+bool holder_origin_is_elsewhere(const struct holder_origin *origin)
+{
+    return !origin->same && !origin->failures && !origin->untold;
 }
 
 bool holder_origin_unknown(struct upload *u, const struct holder_origin *origin,
@@ -259,7 +267,7 @@ bool holder_origin_unknown(struct upload *u, const struct holder_origin *origin,
     } else if (!origin->same) {
         *status = upload_result_say(u->result, GPUFL_BUSY,
                                     "%s; it has sent to another database than that at "
-                                    "%s '%.200s' (stop it first)",
+                                    "%s '%.200s' (run it again, or stop it first)",
                                     why, upload_options_name(u->name, "backend_url"),
                                     u->options.backend_url);
     }

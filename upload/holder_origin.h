@@ -13,6 +13,8 @@ struct holder_origin {
     bool over;              /**< it never will: u->result says why … */
     gpufl_status status;    /**< … and this is what the call returns */
     uint64_t database;      /**< stands for the backend's, 0 = not said */
+    uint64_t epoch;         /**< likewise; 0 also where it goes by no positions */
+    bool again;             /**< it is asked for that again, though it is the same */
     uint64_t ask_ms;        /**< not before this */
     bool untold;            /**< neither the holder nor its journal says it … */
     uint64_t told_until_ms; /**< … and this long, one that lives is waited for */
@@ -25,6 +27,10 @@ struct holder_origin {
  * with the options, and asks the backend whether it takes the key, until that is known.
  * \p why says who the holder is. */
 void holder_origin_ask(struct upload *u, struct holder_origin *origin, const char *why);
+
+/** \return true if it has sent to another database behind the same URL: it asks that once
+ * a minute, and then sends everything again. */
+bool holder_origin_is_elsewhere(const struct holder_origin *origin);
 
 /** Reads the journal that the holder keeps, if this user can: to be closed with
  * journal_read_fini() then. */

@@ -116,7 +116,7 @@ void holder_session_forget(struct holder_session *session)
 }
 
 void holder_session_note_line(struct holder_session *session,
-                              const struct progress_line *line)
+                              const struct progress_line *line, uint64_t epoch)
 {
     struct holder_told *told = &session->told;
     told->any = told->any || line->told;
@@ -124,6 +124,7 @@ void holder_session_note_line(struct holder_session *session,
     told->tells = told->tells || line->tells_stamp;
     told->stamp = line->tells_stamp ? line->stamp : told->stamp;
     told->ends = told->ends || line->ends;
+    told->doubted = told->doubted || (epoch && line->epoch && line->epoch != epoch);
     told->gap = told->gap || line->marks & MARK_GAP;
     told->refused_lines += line->refused_lines;
 }
@@ -238,7 +239,13 @@ bool holder_session_is_over(const struct sys *sys, int root,
     const struct holder_told *told = &session->told;
     bool older = session->layout != SESSION_LIVE && told->tells;
     bool waits = told->any || (session->doubtful && !session->uploaded);
-    if (holder_session_is_blocked(session) || (told->complete && !session->hides_end)) {
+    if (holder_session_is_blocked(session)) {
+        return true;
+    }
+    if (told->doubted) {
+        return false;
+    }
+    if (told->complete && !session->hides_end) {
         return true;
     }
     if (session->hides_end || older) {

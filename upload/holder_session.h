@@ -17,6 +17,8 @@ struct holder_told {
     bool tells; /**< what it has settled of the files, as no earlier version does: … */
     uint32_t stamp; /**< … all that they were by then, see scan_stamp(); 0 = not all */
     bool ends;      /**< and it will be complete */
+    bool doubted;   /**< the backend has been started again, or put back, since it was
+                         last known to have this */
     bool gap;
     bool elsewhere; /**< also of a channel of which no file is there */
     uint64_t refused_lines;
@@ -57,9 +59,9 @@ void holder_session_open_unreadable(struct holder_session *session,
 /** Forgets what was told, but for what the file of complete sessions said. */
 void holder_session_forget(struct holder_session *session);
 
-/* Each notes what is told, of this session. */
+/* Each notes what is told, of this session. \p epoch is that of the backend now. */
 void holder_session_note_line(struct holder_session *session,
-                              const struct progress_line *line);
+                              const struct progress_line *line, uint64_t epoch);
 void holder_session_note_hold(struct holder_session *session,
                               const struct progress_note *note);
 

@@ -9,6 +9,10 @@
 #include "upload/source/gz_file.h"
 #include "upload/source/tail_where.h"
 
+/* What is held keeps back the last lines of the other channels of its session: those in
+ * which their writer says that it has ended. */
+#define HELD_BACK_BYTES 4096u
+
 static uint64_t holder_target_sealed_bytes(const struct sys *sys, int root,
                                            const char *path,
                                            const struct scan_channel *channel, bool *gz)
@@ -43,4 +47,18 @@ struct holder_target holder_target_of(const struct sys *sys, int root, const cha
         t.offset = holder_target_sealed_bytes(sys, root, path, channel, &t.guessed);
     }
     return t;
+}
+
+bool holder_target_note_line(struct holder_target *target,
+                             const struct progress_line *line)
+{
+    bool same = line->file == target->file;
+    if (strcmp(target->channel, line->channel) != 0) {
+        return false;
+    }
+    target->told = (struct holder_target_told){
+        .named = true,
+        .reached = line->file > target->file || (same && line->offset >= target->offset),
+        .nearly = same && target->offset - line->offset <= HELD_BACK_BYTES};
+    return true;
 }

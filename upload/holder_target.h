@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/sys.h"
+#include "upload/published/progress_parse.h"
 #include "upload/source/scan.h"
 
 /** What is told of a channel. */
@@ -33,5 +34,9 @@ struct holder_target {
 struct holder_target holder_target_of(const struct sys *sys, int root, const char *path,
                                       enum session_layout layout,
                                       const struct scan_channel *channel);
+
+/** Notes what is told. \return false if that is of another channel. */
+bool holder_target_note_line(struct holder_target *target,
+                             const struct progress_line *line);
 
 #endif

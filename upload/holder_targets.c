@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/plural.h"
@@ -16,9 +15,7 @@
 #include "upload/journal/lookup.h"
 #include "upload/source/scan_session.h"
 
-/* What is held keeps back the last lines of the other channels of its session: those in
- * which their writer says that it has ended. */
-#define HELD_BACK_BYTES 4096u
+#define DOUBTED "the backend, which was started again, to be asked what it has of "
 
 struct holder_targets {
     const struct sys *sys;
@@ -35,6 +32,7 @@ struct holder_targets {
     uint32_t seed;          /* of the hashes: others choose the paths, but not this */
     struct progress_file_stamp stamp[2];
     uint64_t database; /* of the backend, when the files were read */
+    uint64_t epoch;    /* of it; 0 = not said */
     bool looked;
     uint64_t moved; /* stands for what is settled */
 };
@@ -149,19 +147,10 @@ static void note_progress(void *arg, const struct progress_line *line)
     }
     struct holder_session *session = &t->session[at];
     bool found = false;
-    holder_session_note_line(session, line);
+    holder_session_note_line(session, line, t->epoch);
     t->moved += ((uint64_t)line->file << 40) + line->offset + line->complete;
     for (size_t i = t->first[at]; i < t->first[at + 1]; i++) {
-        struct holder_target *target = &t->target[i];
-        if (strcmp(target->channel, line->channel) == 0) {
-            bool same = line->file == target->file;
-            found = true;
-            target->told = (struct holder_target_told){
-                .named = true,
-                .reached =
-                    line->file > target->file || (same && line->offset >= target->offset),
-                .nearly = same && target->offset - line->offset <= HELD_BACK_BYTES};
-        }
+        found = holder_target_note_line(&t->target[i], line) || found;
     }
     session->told.elsewhere = session->told.elsewhere || !found;
 }
@@ -241,8 +230,22 @@ static bool targets_is_new(struct holder_targets *t, enum progress_file file)
     return !same && !none;
 }
 
-/* Holds are read first: one that ends meanwhile is of a session that goes on or is
- * complete then. */
+void holder_targets_in_epoch(struct holder_targets *t, uint64_t epoch)
+{
+    t->looked = t->looked && epoch == t->epoch;
+    t->epoch = epoch;
+}
+
+bool holder_targets_are_doubted(const struct holder_targets *t)
+{
+    bool doubted = false;
+    for (size_t i = 0; i < t->sessions; i++) {
+        doubted = doubted || t->session[i].told.doubted;
+    }
+    return doubted;
+}
+
+/* Holds come first: one that ends meanwhile is of what goes on or is complete then. */
 gpufl_status holder_targets_look(struct holder_targets *t,
                                  const struct progress_origin *origin, bool *changed)
 {
@@ -329,7 +332,7 @@ bool holder_targets_of_others(struct holder_targets *t, uint64_t *moved, char wh
 
 bool holder_targets_left(struct holder_targets *t, char which[300])
 {
-    const struct selected *first = NULL;
+    const struct holder_session *first = NULL;
     const char *channel = NULL;
     unsigned more = 0;
     for (size_t i = 0; i < t->sessions; i++) {
@@ -340,12 +343,15 @@ bool holder_targets_left(struct holder_targets *t, char which[300])
             channel = target_is_left(t, &t->target[k]) ? t->target[k].channel : NULL;
         }
         more += first != NULL;
-        first = first ? first : t->session[i].selected;
+        first = first ? first : &t->session[i];
     }
     if (first) {
-        int len =
-            snprintf(which, 300, "%ssession %.200s%s%s", channel ? "" : "the end of ",
-                     first->path, channel ? ", channel " : "", channel ? channel : "");
+        int len = snprintf(which, 300, "%ssession %.150s%s%s",
+                           channel               ? ""
+                           : first->told.doubted ? DOUBTED
+                                                 : "the end of ",
+                           first->selected->path, channel ? ", channel " : "",
+                           channel ? channel : "");
         snprintf(which + len, 300 - (size_t)len, more ? " (and %u more %s)" : "%.0u%s",
                  more, more ? plural(more, "session", "sessions") : "");
     }

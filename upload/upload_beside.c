@@ -120,12 +120,15 @@ static bool upload_wait_turn(struct upload *u, struct upload_waited *waited,
     }
     const struct progress_origin here = {u->backend.url, origin->database};
     wait->origin = &here;
+    holder_targets_in_epoch(waited->targets, origin->epoch);
     waited->status = wait_for_holder(&sys_real, waited->targets, wait);
     uint64_t now_ms = sys_real.now_ms();
+    origin->again = holder_targets_are_doubted(waited->targets);
     if (waited->status == GPUFL_OK) {
         return origin->same || (most && origin->failures > most);
     }
-    return (waited->status == GPUFL_BUSY && now_ms >= waited->silent_ms) ||
+    bool silent = waited->status == GPUFL_BUSY && !holder_origin_is_elsewhere(origin);
+    return (silent && now_ms >= waited->silent_ms) ||
            upload_waits_for_room(&waited->room, wait->room.waits, now_ms) ||
            upload_holder_has_others(u, waited->targets, now_ms);
 }

@@ -327,17 +327,19 @@ def an_upload_with_another_key_for_the_database_of_an_agent_waits_for_that(place
     """As while a key is replaced: the backend takes both, and names its database."""
     lib.job(place, 0.2)
     with sink.Sink(declare=True, epoch="one.1") as s:
-        lib.agent(place, s.url)
+        agent = lib.agent(place, s.url)
         until(lambda: any(r.path.endswith("session-complete") for r in s.requests), "all is sent")
 
-        def upload():
-            done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "another", "--json")
+        def upload(*args):
+            done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "another", "--json", *args)
             return done.returncode, json.loads(done.stdout)["message"]
         sent = "sent by the uploader that serves this directory"
         until(lambda: upload() == (0, sent), "it is the same")
+        agent.send_signal(signal.SIGSTOP)
         s.epoch = "two.1"
-        code, said = upload()
+        code, said = upload("--timeout=1s")
         check(code == 1 and "another database than that at --backend-url" in said, said)
+        agent.send_signal(signal.SIGCONT)
 
 
 def an_upload_beside_an_agent_that_does_not_tell_its_backend_reads_its_journal(place):
@@ -476,6 +478,54 @@ def an_upload_sends_what_a_restored_copy_lacks(place):
     _is_whole(backend, (early, late, quiet))
     check(_all_there(backend, (early, late)), "complete")
     equal(lib.upload(place, backend.url).result["message"], "nothing to send", "once")
+
+
+def _sent_to_a_backend_that_goes_back(place, empty):
+    """An agent that has sent all and stands still, and what it sent, of which the backend has nothing any more."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    early = writers.Live(place.logs)
+    early.end()
+    lib.upload(place, backend.url)
+    backend.kill()
+    copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
+    backend.start()
+    written = [writers.Live(place.logs), writers.Shifting(place.logs)]
+    live = writers.Live(place.logs)
+    for writer in (*written, live):
+        for _ in range(20):
+            writer.line("device")
+    for writer in written:
+        writer.end()
+    agent = lib.agent(place, backend.url, "--rescan-interval=200ms", "--retain-acked-payloads")
+    until(lambda: _all_there(backend, written) and lib.upload(place, backend.url).returncode == 0, "all is sent and told")
+    agent.send_signal(signal.SIGSTOP)
+    _replace_database(place, backend, {} if empty else copy)
+    check(not backend.complete(written[0].id), "it is older")
+    return backend, agent, [*written, live]
+
+
+def _waits_until_the_agent_has_asked(place, empty, why):
+    """The agent tells of all that it is complete or sent, and has not noticed yet."""
+    backend, agent, written = _sent_to_a_backend_that_goes_back(place, empty)
+    for writer in written:
+        done = lib.upload(place, backend.url, "--session-id", writer.id, "--timeout=1s")
+        equal(done.returncode, 1, done.stdout)
+        check(why.format(writer.id) in done.result["message"], done.stdout)
+    agent.send_signal(signal.SIGCONT)
+    written[2].line("scope")  # else it asks within a minute
+    equal(lib.upload(place, backend.url).returncode, 0, "it asks")
+    check(_all_there(backend, written[:2]), "complete")
+    _is_whole(backend, written)
+    equal(lib.upload(place, backend.url).returncode, 0, "once")
+
+
+def an_upload_beside_an_agent_waits_until_that_has_asked_a_restored_copy(place):
+    _waits_until_the_agent_has_asked(
+        place, False, "the backend, which was started again, to be asked what it has of session {}")
+
+
+def an_upload_beside_an_agent_waits_until_that_has_asked_another_database(place):
+    _waits_until_the_agent_has_asked(place, True, "it has sent to another database than that at --backend-url")
 
 
 def windows_of_a_running_session_are_offered_to_a_restored_copy(place):

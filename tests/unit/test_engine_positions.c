@@ -952,7 +952,7 @@ static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
     unsigned requests = rig->requests;
     rig_run(rig, 1200000, false);
     assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 2 * 3 * 7);
-    assert_true(rig->requests - requests <= 3); /* it asks what the backend is now */
+    assert_in_range(rig->requests - requests, 19, 20); /* which epoch it is in now */
     rig_positions_fini(&backup);
     rig_delete(rig);
 }
@@ -1159,11 +1159,12 @@ static void a_channel_that_is_without_positions_now_is_asked_for_seldom(void **s
     rig_start(rig);
     rig_run(rig, 20000, false);
     rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = true;
-    unsigned before = rig->requests;
+    unsigned before = rig->requests - rig_count(rig, TRANSPORT_PROBE);
     live_line(&s, "device", "x", 2);
     live_close(&s);
     rig_run(rig, 3600000, false);
-    assert_in_range(rig->requests - before, 2, 40);
+    unsigned asked = rig->requests - rig_count(rig, TRANSPORT_PROBE) - before;
+    assert_in_range(asked, 2, 40);
     rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = false;
     rig_run(rig, 3600000, false);
     rig_same_as_file(rig, RIG_ID, "device");

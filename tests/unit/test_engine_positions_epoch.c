@@ -92,6 +92,25 @@ static void one_that_comes_back_is_claimed_again(void **state)
     rig_delete(rig);
 }
 
+/* Nothing is sent by which it could be seen. */
+static void an_idle_uploader_asks_once_a_minute_which_epoch_it_is(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    ended_make(rig->root, 0, 3);
+    rig_start(rig);
+    rig_run(rig, 30 * MINUTES_MS, false);
+    assert_in_range(rig_count(rig, TRANSPORT_PROBE), 29, 31);
+    assert_int_equal(rig_summary(rig).sessions_done, 3);
+    start_backend_again(rig);
+    rig_positions_fini(&rig->positions);
+    rig->positions.sessions = 0;
+    rig_run(rig, 2 * MINUTES_MS, false);
+    assert_int_equal(rig->positions.streams, 3);
+    assert_int_equal(rig_summary(rig).sessions_done, 3);
+    rig_delete(rig);
+}
+
 /* The backup has nothing of them, so all are sent again. */
 static void what_a_backup_lacks_is_sent_again_few_at_a_time(void **state)
 {
@@ -112,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complete_sessions_are_claimed_again_few_at_a_time),
         cmocka_unit_test(one_that_comes_back_is_claimed_again),
+        cmocka_unit_test(an_idle_uploader_asks_once_a_minute_which_epoch_it_is),
         cmocka_unit_test(what_a_backup_lacks_is_sent_again_few_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,7 @@ struct looked {
 };
 
 static uint64_t holds_from_ms;
+static uint64_t epoch;
 
 /* \p progress NULL: there is no file. */
 static gpufl_status wait_at(const char *path, const char *progress)
@@ -56,6 +57,7 @@ static gpufl_status wait_at(const char *path, const char *progress)
     struct holder_targets *targets;
     assert_int_equal(holder_targets_open(&sys, root, &selection, NULL, &targets),
                      GPUFL_OK);
+    holder_targets_in_epoch(targets, epoch);
     gpufl_status status = wait_for_holder(&sys, targets, &waited);
     left = (struct engine_summary){0};
     holder_targets_count(targets, NULL, &left);
@@ -183,6 +185,46 @@ static void a_session_is_over_once_its_uploader_has_judged_it(void **state)
         dirs_remove(root);
     }
     holds_from_ms = 0;
+}
+
+/* The backend, which is in epoch 7, may have lost it. */
+static void what_was_compared_in_another_epoch_is_not_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *end;
+        uint64_t epoch;
+        gpufl_status status;
+        bool lives;
+    } row[] = {
+        {" done seen=0 epoch=7", 7, GPUFL_OK, false},
+        {" done seen=0 epoch=6", 7, GPUFL_PARTIAL, false},
+        {" done seen=0 epoch=6", 0, GPUFL_OK, false},
+        {" done seen=0", 7, GPUFL_OK, false},
+        {" seen=0 epoch=7", 7, GPUFL_OK, true},
+        {" seen=0 ends epoch=6", 7, GPUFL_PARTIAL, true},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        char text[300];
+        struct live_session s;
+        live_open(&s, root, ID);
+        dirs_append(s.dir, "device.log", "ten bytes\n");
+        if (!row[i].lives) {
+            live_close(&s);
+        }
+        epoch = row[i].epoch;
+        snprintf(text, sizeof text,
+                 HEADER "!lines 1 0 0 1 16 0%s\n" ID " device 1 10 1 1\n", row[i].end);
+        if (wait_at(root, text) != row[i].status) {
+            fail_msg("row %zu", i);
+        }
+        if (row[i].lives) {
+            live_close(&s);
+        }
+        dirs_remove(root);
+    }
+    epoch = 0;
 }
 
 /* \return what stands for the files of the session in \p root. */
@@ -699,6 +741,7 @@ int main(void)
         cmocka_unit_test(a_session_that_cannot_be_read_is_not_sent),
         cmocka_unit_test(
             a_session_in_a_group_that_is_left_to_another_uploader_is_not_sent),
+        cmocka_unit_test(what_was_compared_in_another_epoch_is_not_over),
         cmocka_unit_test(a_session_that_says_that_it_is_sent_is_not_waited_for),
         cmocka_unit_test(windows_that_nobody_publishes_are_not_waited_for),
         cmocka_unit_test(a_session_that_is_removed_is_not_waited_for),

@@ -13,6 +13,7 @@
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
 #define ASK_AGAIN_MS    600000u
+#define ASK_EPOCH_MS    60000u
 #define ASK_SOON_MS     1000u
 /* After so many in a row, an answer that tells nothing is believed. */
 #define DOUBTS_MAX 3u
@@ -227,10 +228,17 @@ static void origin_learn_again(struct origin *origin, const struct transport_rep
     }
 }
 
+/* One that names epochs may go back, which nothing else shows while nothing is sent. */
+static bool origin_is_due(const struct origin *origin, uint64_t now_ms)
+{
+    return now_ms >= origin->ask_at_ms ||
+           (origin->epoch && now_ms >= origin->asked_ms + ASK_EPOCH_MS);
+}
+
 void origin_probe(struct origin *origin, uint64_t now_ms)
 {
     bool again = origin->state == ORIGIN_KNOWN && (origin->declared || origin->doubts) &&
-                 !origin->asks_again && now_ms >= origin->ask_at_ms;
+                 !origin->asks_again && origin_is_due(origin, now_ms);
     if ((origin->state != ORIGIN_UNASKED && !again) || now_ms < origin->not_before_ms) {
         return;
     }

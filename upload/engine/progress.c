@@ -68,6 +68,7 @@ struct progress_end {
     uint32_t stamp;                /* of its files, of which all is settled */
     bool ends;                     /* it will be complete: nothing is in the way */
     struct directory_id directory; /* told once for each session */
+    uint64_t epoch;                /* see progress_epoch() */
 };
 
 static void progress_add_directory(struct text *text, struct directory_id *id)
@@ -78,6 +79,15 @@ static void progress_add_directory(struct text *text, struct directory_id *id)
             id->mark, id->boot, id->user, id->above, id->above_own);
     }
     id->user = 0;
+}
+
+/* Complete windows are not asked for again. Of what was never sent, nothing is. */
+static uint64_t progress_epoch(const struct record_stream *at, bool complete)
+{
+    bool sent = at->at.at.offset || at->at.at.file > 1;
+    bool asked =
+        at->kind == STREAM_VERBATIM ? !complete : sent && at->marks & MARK_POSITIONS;
+    return asked ? at->at.epoch : 0;
 }
 
 static void progress_add_stream(struct text *text, const struct record_stream *at,
@@ -97,6 +107,9 @@ static void progress_add_stream(struct text *text, const struct record_stream *a
     text_printf(text, PROGRESS_SEEN "%" PRIx32 "%s", end->stamp,
                 end->ends ? PROGRESS_ENDS : "");
     progress_add_directory(text, &end->directory);
+    if (end->epoch) {
+        text_printf(text, PROGRESS_EPOCH "%" PRIx64, end->epoch);
+    }
     text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);
@@ -129,6 +142,7 @@ static void progress_add_open(struct text *text, const struct root *root)
             if (st->id) {
                 struct record_stream at = stream_record(st);
                 end.reached = progress_reached(st);
+                end.epoch = progress_epoch(&at, done);
                 progress_add_stream(text, &at, s->path, at.channel, &end);
             }
         }
@@ -212,6 +226,7 @@ static void complete_file_add(void *arg, struct parked_session *s)
                                          .at = st->end,
                                          .layout = st->layout,
                                          .marks = st->marks};
+        end.epoch = progress_epoch(&at, true);
         progress_add_stream(&file->part, &at, s->node.path,
                             file->root->channel_name[st->channel], &end);
     }

@@ -14,7 +14,7 @@
  *     !more <number of those that are not named>
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
  * [quarantined=<n>] [reached=<file>:<offset>] [seen=<stamp> [ends]]
- * [dir=<mark>:<boot>:<user>:<above>:<0|1>]
+ * [dir=<mark>:<boot>:<user>:<above>:<0|1>] [epoch=<hash>]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!owner` tells is about the `!held` of that path behind it; earlier versions
@@ -25,10 +25,12 @@
  * files of the session, as scan_stamp() has it, when all in them was settled, 0 = more is
  * to come; "ends" = its writer has ended then, and nothing keeps it from being complete;
  * dir = by what the directory of the session is known again, as in struct directory_id,
- * in the first such line of a session. Earlier versions neither write nor read it.
- * Programs linked with an older libgpufl-upload read the files of a newer agent: they
- * skip lines that begin with `!` and that they do not know, but believe no line of a
- * stream that has more than those six words. The first line may have more.
+ * in the first such line of a session; epoch = stands for that of the backend when it was
+ * last known to have all of this, where the uploader asks for that again in another one.
+ * Earlier versions neither write nor read it. Programs linked with an older
+ * libgpufl-upload read the files of a newer agent: they skip lines that begin with `!`
+ * and that they do not know, but believe no line of a stream that has more than those six
+ * words. The first line may have more.
  */
 #ifndef GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H
 #define GPUFL_UPLOAD_PUBLISHED_PROGRESS_FILE_H

@@ -68,6 +68,10 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
     if (directory) {
         progress_parse_directory(directory, &next->directory);
     }
+    const char *epoch = parsed ? strstr(line + end, PROGRESS_EPOCH) : NULL;
+    if (epoch) {
+        (void)sscanf(epoch, PROGRESS_EPOCH "%" SCNx64, &next->epoch);
+    }
     return parsed;
 }
 

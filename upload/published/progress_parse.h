@@ -16,6 +16,7 @@
 #define PROGRESS_SEEN        " seen="
 #define PROGRESS_ENDS        " ends"
 #define PROGRESS_DIRECTORY   " dir="
+#define PROGRESS_EPOCH       " epoch="
 
 /** One line of a channel. */
 struct progress_line {
@@ -38,6 +39,7 @@ struct progress_line {
                          scan_stamp(); 0 = more is to come, or not known */
     bool tells_stamp; /**< as no earlier version does */
     bool ends;        /**< the session will be complete: nothing is in the way */
+    uint64_t epoch;   /**< in which the backend had what is settled; 0 = not told */
     bool complete;    /**< the backend knows the end of the session */
     bool told;        /**< the figures are */
     struct directory_id directory; /**< of the session; its user is 0 where it is not
