@@ -12,6 +12,7 @@
 
 #include "agent/engine_options.h"
 #include "agent/loop_folders.h"
+#include "agent/loop_listen.h"
 #include "agent/loop_open.h"
 #include "agent/loop_report.h"
 #include "agent/options/option_unused.h"
@@ -242,6 +243,7 @@ static void run_loop(struct loop *loop)
     loop->running = true;
     for (;;) {
         loop_find_missing_folders(loop, sys_real.now_ms());
+        loop_listen_again(loop, sys_real.now_ms());
         follow_watch(loop);
         on_signal(loop, sys_real.now_ms()); /* before the turn, which looks once more */
         bool checks = loop_checks(loop, sys_real.now_ms());
@@ -261,6 +263,9 @@ static void run_loop(struct loop *loop)
         }
         if (loop->missing) {
             wait_ms = shorter(wait_ms, loop->missing_check_ms, now_ms);
+        }
+        if (loop->listen_why[0]) {
+            wait_ms = shorter(wait_ms, loop->listen_at_ms, now_ms);
         }
         if (loop->notify.watchdog_ms) {
             wait_ms = shorter(wait_ms, loop->notify.watchdog_at_ms, now_ms);

@@ -12,6 +12,7 @@
 #include "agent/engine_options.h"
 #include "agent/folders.h"
 #include "agent/loop_folders.h"
+#include "agent/loop_listen.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "agent/watch/watch_places.h"
@@ -148,26 +149,11 @@ static void warn_of_exposure(const struct loop *loop)
     }
 }
 
-static gpufl_status open_listener(struct loop *loop, char why[512])
+static void note_start_time(struct loop *loop)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     loop->start_time_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-    if (!loop->options->listen || !*loop->options->listen) {
-        return GPUFL_OK;
-    }
-    struct address address;
-    const char *way_out = address_parse(loop->options->listen, &address);
-    if (way_out) {
-        snprintf(why, 512, "--listen: %s", way_out);
-        return GPUFL_ERR_USAGE;
-    }
-    struct listen_wake wake = {.call = wake_loop, .arg = loop};
-    gpufl_status status = listener_open(&address, wake, &loop->listener, why);
-    if (status == GPUFL_OK) {
-        log_info(&loop->log, "agent.listening", "port=%u", listener_port(loop->listener));
-    }
-    return status;
 }
 
 gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
@@ -176,6 +162,11 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     struct start_mode mode = {
         .log = &loop->log, .have_inotify = have_inotify, .state = STATE_MAKE};
     gpufl_status status = start_open(o, &mode, &loop->start, why);
+    note_start_time(loop);
+    if (status == GPUFL_BUSY) {
+        status = GPUFL_OK; /* loop_listen() says it */
+        why[0] = '\0';
+    }
     if (status == GPUFL_OK) {
         warn_of_exposure(loop);
     }
@@ -187,7 +178,7 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
                                       above it */
     }
     status = status == GPUFL_OK ? open_watch(loop, have_inotify) : status;
-    status = status == GPUFL_OK ? open_listener(loop, why) : status;
+    status = status == GPUFL_OK ? loop_listen(loop, why) : status;
     if (status != GPUFL_OK) {
         option_blame_source(o, why);
     }

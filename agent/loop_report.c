@@ -76,6 +76,9 @@ static void make_status(const struct loop *loop, char *out, size_t size)
     if (!why[0]) {
         say_what_waits(&s, why, sizeof why);
     }
+    if (!why[0]) {
+        message_escape(loop->listen_why, why, sizeof why);
+    }
     snprintf(out, size,
              "%u %s live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
              b.live, plural(b.live, "session", "sessions"), b.ended + b.parked_session,

@@ -36,7 +36,9 @@ struct loop {
     char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;
     struct token_grace key_grace;
-    struct listener *listener; /**< NULL without --listen */
+    struct listener *listener; /**< NULL without --listen, or while listen_why says why */
+    char listen_why[512];      /**< another process has the address; "" = no */
+    uint64_t listen_at_ms;     /**< the next try */
     double start_time_s;
     uint64_t inotify_overflows;
     int signal_fd;

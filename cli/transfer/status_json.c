@@ -92,6 +92,12 @@ static void json_note(struct text *out, const struct progress_note *note,
         text_printf(out, "{\"owner\":%u,\"directories\":%u}", note->owner, note->waits);
         return;
     }
+    if (note->aside) {
+        text_puts(out, "{\"aside\":");
+        text_json_string(out, note->text);
+        text_puts(out, "}");
+        return;
+    }
     if (note->since_s) {
         text_puts(out, "{\"since\":");
         json_time(out, note->since_s);

@@ -69,6 +69,8 @@ static void lines_note(struct text *out, const struct progress_note *note,
                     "waits: %u directories of user %u: this user has more than there is "
                     "room for (remove some that are complete)\n",
                     note->waits, note->owner);
+    } else if (note->aside) {
+        text_printf(out, "uploader: %s\n", note->text);
     } else if (note->since_s) {
         text_printf(out, "everything waits: %s, since ", note->text);
         lines_time(out, note->since_s);

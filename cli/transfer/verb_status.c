@@ -264,7 +264,7 @@ static void show_away(struct status *s)
 static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
-    if (note->since_s && !s->end.served) {
+    if ((note->since_s || note->aside) && !s->end.served) {
         return; /* it was so when the last uploader ended; a hold still is */
     }
     enum held_exit ends = held_exit(held_by_text(note->text));

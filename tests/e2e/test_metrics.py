@@ -347,6 +347,44 @@ def _descriptors(pid):
             yield os.readlink(path)
 
 
+def an_address_that_is_taken_holds_up_no_line(place):
+    """It is said, also by --check and gpufl status, and metrics are served once it is free."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    taken = socket.create_server(("127.0.0.1", 0))
+    at = f"127.0.0.1:{taken.getsockname()[1]}"
+    said = f"--listen: '{at}': Address already in use"
+    done = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={backend.url}", f"--listen={at}",
+                     env={"GPUFL_HTTP_TOKEN": lib.KEY})
+    equal(done.returncode, 2, done.stdout + done.stderr)
+    check(done.stderr.startswith(f"gpufl-agent: {said} ("), done.stderr)
+    systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    systemd.bind(f"{place.path}/notify")
+    systemd.settimeout(20 * lib.SLOW)
+    agent = lib.agent(place, backend.url, env={"GPUFL_AGENT_LISTEN": at, "NOTIFY_SOCKET": f"{place.path}/notify"})
+    until(lambda: backend.complete(session.name), "it is sent")
+    lib.same(backend, session)
+
+    def status(*args):
+        return place.run("gpufl", "status", place.logs, *args)
+
+    said = said.replace("--listen", "GPUFL_AGENT_LISTEN")
+    until(lambda: f"\nuploader: {said}" in status().stdout, "the status says it", 20)
+    equal(status().returncode, 0, "all is sent all the same")
+    check([w["aside"].startswith(said) for w in json.loads(status("--json").stdout)["waits"]] == [True], status("--json").stdout)
+    equal(agent.log.read_text().count(f'agent.not_listening reason="{said}'), 1, agent.log.read_text())
+    until(lambda: said.encode() in systemd.recv(4096), "systemd is told", 20)
+    taken.close()
+    until(lambda: "agent.listening" in agent.log.read_text(), "it is free", 20)
+    connection = http.client.HTTPConnection(at, timeout=10 * lib.SLOW)
+    connection.request("GET", "/metrics")
+    check(b"gpufl_agent_build_info" in connection.getresponse().read(), "metrics")
+    connection.close()
+    until(lambda: "uploader:" not in status().stdout, "and nothing is said any more", 20)
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+
+
 def without_the_option_nothing_listens(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     process = lib.agent(place, backend.url)

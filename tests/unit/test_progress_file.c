@@ -114,6 +114,33 @@ static void the_owner_of_a_hold_is_told_before_it(void **state)
     dirs_remove(path);
 }
 
+static void told_aside(void *arg, const struct progress_note *note)
+{
+    char *told = arg;
+    size_t len = strlen(told);
+    assert_true(note->aside == (note->text[0] == 'n') && !note->waits && !note->more);
+    assert_true(!note->aside || (!note->path[0] && !note->since_s && !note->owned));
+    snprintf(told + len, 200 - len, "%s;", note->text);
+}
+
+static void what_nothing_waits_for_is_told_aside(void **state)
+{
+    (void)state;
+    char told[200] = "";
+    char *path = dirs_make();
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    dirs_append(dir, "progress",
+                "gpufl-progress 1 pid=7 program=x\n!trouble 5 gone\n"
+                "!owner a 5\n!aside no metrics: a b\n!held a * gone\n!asides no\n");
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    progress_notes(&sys_real, root, told_aside, told);
+    assert_string_equal(told, "gone;no metrics: a b;gone;");
+    close(root);
+    dirs_remove(path);
+}
+
 static void figures_are_those_of_the_stream_in_the_next_line(void **state)
 {
     (void)state;
@@ -332,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_an_agent_that_tells_no_figures_are_read),
         cmocka_unit_test(the_owner_of_a_hold_is_told_before_it),
+        cmocka_unit_test(what_nothing_waits_for_is_told_aside),
         cmocka_unit_test(figures_are_those_of_the_stream_in_the_next_line),
         cmocka_unit_test(figures_that_cannot_be_are_not_told),
         cmocka_unit_test(the_state_directory_of_the_holder_is_the_one_that_it_names),

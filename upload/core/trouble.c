@@ -20,3 +20,9 @@ void trouble_set(struct trouble *trouble, const struct sys *sys, bool is_there)
         trouble->stamp++;
     }
 }
+
+void trouble_tell(struct trouble *trouble, const char *what)
+{
+    snprintf(trouble->aside, sizeof trouble->aside, "%s", what);
+    trouble->stamp++;
+}

@@ -294,6 +294,11 @@ const char *engine_moves_from(const struct engine *engine)
     return NULL;
 }
 
+void engine_tell(struct engine *engine, const char *what)
+{
+    trouble_tell(&engine->trouble, what);
+}
+
 void engine_retry_now(struct engine *engine)
 {
     engine->origin.not_before_ms = engine->origin.rests_until_ms = 0;

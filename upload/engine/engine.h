@@ -51,6 +51,10 @@ void engine_take_key(struct engine *engine);
  * sent to another one but has not begun; else NULL. */
 const char *engine_moves_from(const struct engine *engine);
 
+/** Has gpufl status say what of the program does not work although sessions are sent; ""
+ * = nothing. */
+void engine_tell(struct engine *engine, const char *what);
+
 /** Retries an origin that waits for a person: the cause may be fixed. */
 void engine_retry_now(struct engine *engine);
 

@@ -149,6 +149,9 @@ void progress_trouble_add(struct text *text, struct root *root)
         text_printf(text, "!trouble %" PRId64 " %.300s\n", engine->trouble.since_s,
                     engine->trouble.last);
     }
+    if (engine->trouble.aside[0]) {
+        text_printf(text, "!aside %s\n", engine->trouble.aside);
+    }
     for (const struct session *s = root->sessions; s; s = s->next) {
         progress_trouble_held(text, s);
     }

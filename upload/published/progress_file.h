@@ -9,6 +9,7 @@
  *         directory of its journal, 0-0 = none)
  *     !state <path of that directory>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
+ *     !aside <what else of the program does not work>
  *     !owner <path> <uid of its directory, while it was there>
  *     !held <path of a session or group> <channel or *> <what stands in its way>
  *     !more <number of those that are not named>

@@ -10,6 +10,8 @@
 #include "upload/http/reply.h"
 #include "upload/source/scan.h"
 
+#define ASIDE "!aside "
+
 /* `[group/]id`. */
 static bool progress_is_path(const char *text)
 {
@@ -142,6 +144,12 @@ bool progress_parse_note(const char *line, struct progress_note *out)
     if (sscanf(line, "!waits %" SCNu32 " %u", &out->owner, &out->waits) == 2) {
         out->owned = out->waits > 0;
         return out->owned;
+    }
+    if (strncmp(line, ASIDE, strlen(ASIDE)) == 0) {
+        const char *what = line + strlen(ASIDE);
+        reply_excerpt(what, strlen(what), out->text, sizeof out->text);
+        out->aside = true;
+        return true;
     }
     if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
         end = 0;

@@ -53,6 +53,8 @@ struct progress_note {
     unsigned waits;  /**< if not 0, only `owner` is set, too */
     uint32_t owner;  /**< whose directory `path` was; of `waits`, whose they are */
     bool owned;      /**< `owner` is told */
+    bool aside;      /**< `text`, and nothing else, is what else of the program does not
+                        work: nothing waits for it */
     int64_t since_s; /**< of all: since then; 0 = of the session `path` */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
