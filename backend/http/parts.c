@@ -2,11 +2,13 @@
 /* Takes the parts of one request in one transaction. */
 #include "backend/http/parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/api/api_streams.h"
 #include "backend/http/positions_read.h"
+#include "backend/store/store_completion.h"
 #include "backend/store/store_epoch.h"
 #include "backend/store/store_streams.h"
 #include "schema/layout.h"
@@ -57,6 +59,18 @@ static bool is_named_before(const struct positions_parts *parts, size_t at)
     return false;
 }
 
+/* For a sender whose directory may be a copy that another user made. */
+static gpufl_status add_claimant(struct parts_request *r, const char *session,
+                                 struct text *answer)
+{
+    uint32_t owner;
+    gpufl_status status = store_claimant(r->store, session, &owner);
+    if (status == GPUFL_OK && owner) {
+        text_printf(answer, ",\"owner\":%" PRIu32, owner - 1);
+    }
+    return status;
+}
+
 static gpufl_status take_lines(struct parts_request *r, size_t at,
                                const struct lines *lines, struct text *answer)
 {
@@ -69,7 +83,9 @@ static gpufl_status take_lines(struct parts_request *r, size_t at,
         r->is_stored[at] = verdict == STREAM_STORED;
         r->bytes += r->is_stored[at] ? part->len : 0;
     }
-    return status;
+    return status == GPUFL_OK && verdict == STREAM_COMPLETE
+               ? add_claimant(r, part->session, answer)
+               : status;
 }
 
 static gpufl_status read_and_take(struct parts_request *r, size_t at, struct text *answer)

@@ -227,6 +227,15 @@ static const char *read_channels(struct json_object *list, struct store_claim *o
     return NULL;
 }
 
+static bool read_owner(struct json_object *root, uint32_t *out)
+{
+    int64_t uid = -1;
+    bool told = json_object_object_get_ex(root, "owner", NULL);
+    bool good = !told || json_read_count(root, "owner", UINT32_MAX - 1, &uid);
+    *out = (uint32_t)(uid + 1);
+    return good;
+}
+
 const char *positions_read_claim(const char *body, size_t len, struct store_claim *out)
 {
     struct json_object *list;
@@ -237,6 +246,7 @@ const char *positions_read_claim(const char *body, size_t len, struct store_clai
         len && !root ? "the body is not a JSON object of at most 1 MiB"
         : !json_read_truth(root, "without_positions", &out->without_positions)
             ? "without_positions: not a boolean"
+        : !read_owner(root, &out->owner)                     ? "owner: not a user id"
         : json_object_object_get_ex(root, "channels", &list) ? read_channels(list, out)
                                                              : NULL;
     json_object_put(root);

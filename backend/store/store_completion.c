@@ -80,6 +80,24 @@ static bool note_losses(struct store *store, const struct store_claim *claim)
     return true;
 }
 
+static bool note_claimant(struct store *store, const struct store_claim *claim)
+{
+    sqlite3_stmt *s = statement_use(store, S_CLAIMANT_NOTE);
+    statement_bind_text(s, 1, claim->session);
+    sqlite3_bind_int64(s, 2, claim->owner);
+    return !claim->owner || statement_run(s);
+}
+
+gpufl_status store_claimant(struct store *store, const char *session, uint32_t *owner)
+{
+    sqlite3_stmt *s = statement_use(store, S_CLAIMANT);
+    statement_bind_text(s, 1, session);
+    int rc = sqlite3_step(s);
+    *owner = rc == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
 /* Within the transaction. */
 static gpufl_status settle_claim(struct store *store, const struct store_claim *claim,
                                  enum claim_verdict *verdict)
@@ -103,7 +121,7 @@ static gpufl_status settle_claim(struct store *store, const struct store_claim *
         return GPUFL_ERR_IO;
     }
     *verdict = sqlite3_changes(store->db) ? *verdict : CLAIM_UNKNOWN;
-    return GPUFL_OK;
+    return note_claimant(store, claim) ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
 gpufl_status store_claim(struct store *store, const struct store_claim *claim,

@@ -17,6 +17,7 @@ struct store_claim {
     } * channel;
     size_t channels;
     bool without_positions; /**< it has lines of others, which go by none */
+    uint32_t owner;         /**< of its directory: uid plus one, 0 = not told */
 };
 
 enum claim_verdict {
@@ -32,5 +33,10 @@ enum claim_verdict {
  * stream has any. */
 GPUFL_MUST gpufl_status store_claim(struct store *store, const struct store_claim *claim,
                                     enum claim_verdict *verdict);
+
+/** Who owned the directory from which the session was complete first: uid plus one, 0 =
+ * not known. */
+GPUFL_MUST gpufl_status store_claimant(struct store *store, const char *session,
+                                       uint32_t *owner);
 
 #endif

@@ -12,7 +12,7 @@ static const char facts[] =
     " (SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR"
     " (type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN"
     " ('session', 'body', 'channel', 'name', 'tally', 'series', 'text', 'origin',"
-    " 'stream', 'part', 'alive', 'clock'))"
+    " 'stream', 'part', 'alive', 'clock', 'claimant'))"
     " OR (type = 'table' AND name = 'session' AND sql NOT LIKE '%sid TEXT NOT NULL%')"
     " OR (type = 'table' AND name = 'body' AND sql NOT LIKE '%window_id TEXT UNIQUE%'))";
 

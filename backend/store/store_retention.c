@@ -64,8 +64,9 @@ gpufl_status store_oldest(struct store *store, struct store_session *out,
 static bool delete_rest(struct store *store, int64_t session)
 {
     static const enum statement rest[] = {
-        S_DELETE_SERIES, S_DELETE_TALLIES, S_DELETE_NAMES, S_DELETE_CHANNELS,
-        S_DELETE_TEXTS,  S_DELETE_PARTS,   S_DELETE_ALIVE, S_DELETE_SESSION};
+        S_DELETE_SERIES,   S_DELETE_TALLIES,  S_DELETE_NAMES,
+        S_DELETE_CHANNELS, S_DELETE_TEXTS,    S_DELETE_PARTS,
+        S_DELETE_ALIVE,    S_DELETE_CLAIMANT, S_DELETE_SESSION};
     for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
         sqlite3_stmt *s = statement_use(store, rest[i]);
         sqlite3_bind_int64(s, 1, session);

@@ -71,7 +71,9 @@
     "CREATE TABLE IF NOT EXISTS alive(session INTEGER PRIMARY KEY, told_ms INTEGER"      \
     " NOT NULL, last_byte_ms INTEGER NOT NULL);"                                         \
     "CREATE TABLE IF NOT EXISTS clock(id INTEGER PRIMARY KEY, boot TEXT NOT NULL,"       \
-    " offset_ms INTEGER, unset_offset_ms INTEGER);"
+    " offset_ms INTEGER, unset_offset_ms INTEGER);"                                      \
+    "CREATE TABLE IF NOT EXISTS claimant(session INTEGER PRIMARY KEY, owner INTEGER"     \
+    " NOT NULL);"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -225,6 +227,12 @@ static const char *const sql[S_COUNT] = {
     [S_DELETE_PARTS] = "DELETE FROM part WHERE session = ?1",
     [S_ALIVE] = "INSERT OR REPLACE INTO alive SELECT id, ?2, ?3 FROM session"
                 " WHERE sid = ?1",
+    /* The first one that had it complete: another one could have copied its files. */
+    [S_CLAIMANT_NOTE] = "INSERT OR IGNORE INTO claimant SELECT id, ?2 FROM session"
+                        " WHERE sid = ?1",
+    [S_CLAIMANT] = "SELECT owner FROM claimant WHERE session ="
+                   " (SELECT id FROM session WHERE sid = ?1)",
+    [S_DELETE_CLAIMANT] = "DELETE FROM claimant WHERE session = ?1",
     [S_DELETE_ALIVE] = "DELETE FROM alive WHERE session = ?1",
 };
 

@@ -5,7 +5,7 @@
 
 /* user_version: increased when the tables change; a file of a newer version is refused.
  */
-#define STORE_VERSION 6
+#define STORE_VERSION 7
 
 /* The oldest that is taken over: it lacks tables, which are made when it is opened. Ids
  * of windows without their session, as up to version 4, are found, too. */

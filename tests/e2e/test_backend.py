@@ -417,7 +417,7 @@ def wrong_use_is_told(place):
         check(done.returncode in (1, 2) and word in done.stderr, f"{args}: {done.stderr}")
     other = place.path / "other.db"
     with sqlite3.connect(other) as db:
-        db.execute("PRAGMA user_version=7")
+        db.execute("PRAGMA user_version=8")
     done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", other)
     equal(done.returncode, 1, "another version's file")
     check("another version" in done.stderr, done.stderr)

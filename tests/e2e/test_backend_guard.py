@@ -386,7 +386,7 @@ def a_database_of_another_application_is_left_alone(place):
 
 def a_database_of_another_version_is_left_alone(place):
     path = place.path / "newer.db"
-    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=7; CREATE TABLE text(x);")
+    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=8; CREATE TABLE text(x);")
     before = path.read_bytes()
     _refused(place, "--listen", "127.0.0.1:0", "--db", path, words=("--db", "another version"))
     equal(path.read_bytes(), before, "its bytes")
@@ -397,7 +397,7 @@ def a_database_of_the_version_before_is_taken_over(place):
     backend = lib.Backend(place)
     path = place.path / "backend.db"
     equal(post(backend, line(1))[0], 200, "stored")
-    for script in ("PRAGMA user_version=5; DROP TABLE clock", "PRAGMA user_version=3; DROP TABLE alive", "PRAGMA application_id=0",
+    for script in ("PRAGMA user_version=6; DROP TABLE claimant", "PRAGMA user_version=5; DROP TABLE clock", "PRAGMA user_version=3; DROP TABLE alive", "PRAGMA application_id=0",
                    "PRAGMA application_id=0; DROP TABLE series; DROP TABLE text"):
         backend.kill()  # its log is not written back
         _database(path, script)

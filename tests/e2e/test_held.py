@@ -528,6 +528,7 @@ TESTS = {
     "moved": a_second_directory_of_an_id_whose_first_is_not_there,
     "replaced": a_directory_of_another_user_in_the_place_of_one,
     "contested": test_two_users.an_id_of_which_nothing_was_sent_goes_to_no_other_user,
+    "foreign": test_two_users.a_copy_of_a_complete_session_adds_lines_only_for_its_user,
     "directory": a_directory_that_cannot_be_read,
     "away": test_resolve.a_session_that_is_away_for_good_is_forgotten,
     "falls_short": test_resolve.files_deleted_before_another_backend_got_them_are_given_up,

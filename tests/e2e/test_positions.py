@@ -332,6 +332,39 @@ def a_complete_session_is_reopened_only_by_a_part_that_says_so(place):
         equal(claim(backend, session, device=end)[1]["state"], "verified", "the new one")
 
 
+def whose_a_complete_session_is_stays_as_it_was_told_first(place):
+    """To a sender whose directory may be another user's copy; it lasts while the session is open again."""
+    backend = _start(place)
+    part = _part(ZERO, line(1))
+    equal(verdicts(backend, part), ["stored"], "first")
+
+    def told(begin):
+        answer, = send(backend, _part(begin, line(2)))
+        equal(answer["verdict"], "complete", f"{answer}")
+        return answer.get("owner")
+
+    def claimed(end, owner=None):
+        body = json.dumps({"channels": [{"channel": "device", **end}], **({} if owner is None else {"owner": owner})}).encode()
+        return request(backend, "POST", "/events/session-complete", body, X_GpuFlight_Session_Id=SESSION)
+
+    for owner in (-1, "1", 1.5, [], None, (1 << 32) - 1, 1 << 70):
+        bad = json.dumps({"channels": [{"channel": "device", **part.end}], "owner": owner}).encode()
+        status, answer = request(backend, "POST", "/events/session-complete", bad, X_GpuFlight_Session_Id=SESSION)
+        equal((status, answer["error"]), (400, "claim"), f"{owner}")
+    equal(claimed(part.end)[0], 200, "nothing is told of it")
+    equal(told(part.end), None, "nothing")
+    equal(claimed(ZERO, 9)[0], 409, "a claim that is wrong")
+    equal(told(part.end), None, "nothing still")
+    for owner in (0, 7):
+        equal(claimed(part.end, owner)[0], 200, f"{owner}")
+        equal(told(part.end), 0, "the first one")
+        backend.kill()
+        backend.start()
+    end = _stored(backend, part.end, line(2), reopens=True)
+    equal(claimed(end, 7)[0], 200, "complete again")
+    equal(told(end), 0, "the first one")
+
+
 def deleted_sessions_do_not_come_again(place):
     backend = lib.Backend(place, "--api-key", lib.KEY, "--retain-days", "1")
     part = _part(ZERO, line(1))
@@ -534,7 +567,7 @@ def a_database_of_version_2_is_taken_over_in_place(place):
           ["without_positions", "stored"], "parts")
     backend.kill()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        equal(db.execute("PRAGMA user_version").fetchone(), (6,), "its version now")
+        equal(db.execute("PRAGMA user_version").fetchone(), (7,), "its version now")
     backend.start()
     equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3) + line(4), "what is stored then")
 

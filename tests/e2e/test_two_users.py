@@ -1497,6 +1497,83 @@ def a_session_whose_id_is_bound_to_its_user_is_taken_by_nobody(place):
     service.stop(signal.SIGKILL)
 
 
+# More lines, also in a channel that the session has not, for a copy of a directory; with or without what its writer left.
+EXTEND = """cp -r {kept} {to} && cd {to}
+for c in device sass; do echo '{{"type":"{what}","session_id":"{id}"}}' >> $c.log; done
+{then}"""
+
+
+def _forget(service):
+    """As after the days for which a session is remembered whose directory is gone."""
+    service.stop()
+    shutil.rmtree(service.logs / ".gpufl-agent")
+    shutil.rmtree(service.state)
+    service.state.mkdir(mode=0o700)
+    os.chown(service.state, AGENT, AGENT)
+
+
+def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
+    """The agent has forgotten it: the backend knows whose it was. Its user goes on with a copy, or by what the writer left."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[], umask=0o022)
+    session = service.logs / job.stdout.strip()
+    service.start()
+    until(lambda: service.backend.complete(session.name), "complete")
+    kept = place.path / "kept"
+    subprocess.run(["cp", "-r", session, kept], check=True)
+    shutil.rmtree(session)
+
+    def extend(user, what, then):
+        script = EXTEND.format(kept=kept, to=session, id=session.name, what=what, then=then)
+        equal(_as(user, ["sh", "-c", script]).wait(), 0, "it is made")
+
+    for then in ("true", "rm .gpufl-session.*"):
+        _forget(service)
+        extend(OTHER, "forged", then)
+        service.start()
+        for channel in ("device", "sass"):
+            until(lambda c=channel: f"session.held session={session.name} channel={c} reason=\"it was complete from"
+                  in service.agent.log.read_text(), f"{channel} is held")
+        check(f"user={OTHER} was={VICTIM}" in service.agent.log.read_text(), "whose it is")
+        for channel in ("device", "scope", "system"):
+            equal(service.backend.export(session.name, channel), (kept / f"{channel}.log").read_bytes(), channel)
+        equal(service.backend.export(session.name, "sass"), b"", "forged lines")
+        check(service.backend.complete(session.name), "it stays complete")
+        subprocess.run(["rm", "-r", session], check=True)
+    for n, then in enumerate(("true", "rm .gpufl-session.*")):
+        _forget(service)
+        extend(VICTIM, f"more-{n}", then)
+        service.start()
+        until(lambda n=n: f"more-{n}".encode() in service.backend.export(session.name, "device"), "its user goes on")
+        kept = place.path / f"kept-{n}"
+        shutil.copytree(place.path / "kept", kept)
+        until(lambda n=n: f"more-{n}".encode() in service.backend.export(session.name, "sass"), "in a new channel, too")
+        subprocess.run(["rm", "-r", session], check=True)
+        for channel in ("device", "sass"):
+            (kept / f"{channel}.log").write_bytes(service.backend.export(session.name, channel))
+
+
+def what_a_copy_of_another_user_adds_is_sent_by_a_persons_word(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[], umask=0o022)
+    session = service.logs / job.stdout.strip()
+    service.start()
+    until(lambda: service.backend.complete(session.name), "complete")
+    _forget(service)
+    subprocess.run(["chown", "-R", f"{OTHER}:{OTHER}", session], check=True)  # restored by root, say
+    with open(session / "device.log", "a") as log:
+        log.write(json.dumps({"type": "x", "session_id": session.name}, separators=(",", ":")) + "\n")
+    service.start()
+    until(lambda: "it was complete from another user's directory" in service.status(AGENT).stdout, "it is held")
+    service.stop()
+    done = service.upload(AGENT, "--force", "--session-id", session.name, "--state-dir", service.state)
+    equal(service.backend.export(session.name, "device"), (session / "device.log").read_bytes(), f"{done.stdout}{done.stderr}")
+
+
 # Puts the id that a victim's sidecar has into a window of a session of one's own.
 TAKE_WINDOW_ID = """
 import gzip, json, os, sys, zlib

@@ -242,6 +242,10 @@ static const struct {
      {STEP(KILL, 0, 0), BEGIN, WRITE(2), WRITE(2), STEP(MOVE_FILE, 1, 0), WAIT(19000),
       STEP(KILL, 0, 0), STEP(MOVE_FILE, 0, 0), STEP(LOSE_STATE, 0, 0), WRITE(2),
       WAIT(19000)}},
+    {"a_copy_of_another_user_in_the_place_of_a_forgotten_session",
+     {PLAIN},
+     {BEGIN, WRITE(6), END, WAIT(19000), STEP(KILL, 0, 0), STEP(STEAL, 0, 0),
+      STEP(LOSE_STATE, 0, 0), WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

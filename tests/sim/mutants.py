@@ -50,6 +50,8 @@ MUTANTS = [
     ("no_part_reopens", "upload/batch/part.c", ".reopens = st->reopens,", ".reopens = false,"),
     ("without_positions_for_a_moment_is_without_them", "upload/engine/part_ack.c",
      "retry_alone(offer, \"the backend does not support positions now\", now_ms);", "part_go_without(offer, now_ms);"),
+    ("a_copy_of_another_user_goes_on", "upload/core/claimant.c",
+     "!of || session->seen.user == of || claimant_proves(session);", "!of || session->seen.user;"),
     ("skipped_bytes_have_no_checksum", "upload/batch/batch.c",
      "batch_skip(st, &record, crc32c(0, raw, len), true)", "batch_skip(st, &record, 0, true)"),
     ("a_sealed_file_is_left_before_the_next_one_is_there", "upload/batch/next_file.c",

@@ -178,6 +178,27 @@ static void fork_session(struct world *world, struct job *job)
     inode_link(dir_in(world->logs, "group", 1000), job->dir.id, copy);
 }
 
+/* Another user's copy in the place of a session that is removed, with more lines. */
+static void steal_session(struct world *world, struct job *job)
+{
+    char line[200];
+    struct inode *copy = world_copy_tree(job->inode);
+    job->harm |= JOB_HAS_COPY;
+    copy->uid = STRANGER;
+    for (unsigned i = 0; i < copy->names; i++) {
+        struct inode *file = copy->name[i].inode;
+        struct layout_name is = layout_parse(copy->name[i].name);
+        file->uid = STRANGER;
+        if (is.kind == LAYOUT_ACTIVE) {
+            snprintf(line, sizeof line, "{\"type\":\"x\",\"session_id\":\"%s\"}\n",
+                     job->dir.id);
+            inode_write(file, file->size, line, strlen(line));
+        }
+    }
+    inode_unlink(world->logs, job->dir.id);
+    inode_link(world->logs, job->dir.id, copy);
+}
+
 static void rename_session(struct world *world, const struct step *step)
 {
     const struct job *job = any_job(world, step->who);
@@ -301,6 +322,9 @@ void steps_user(struct world *world, const struct step *step)
         break;
     case STEP_FORK:
         fork_session(world, job);
+        break;
+    case STEP_STEAL:
+        steal_session(world, job);
         break;
     case STEP_RENAME_SESSION:
         rename_session(world, step);

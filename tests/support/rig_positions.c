@@ -29,7 +29,7 @@ struct rig_stream *rig_positions_stream(struct rig_positions *p, const char *ses
     return st;
 }
 
-static struct rig_ended *session_of(struct rig_positions *p, const char *session)
+struct rig_ended *rig_positions_session(struct rig_positions *p, const char *session)
 {
     for (unsigned i = 0; i < p->sessions; i++) {
         if (strcmp(p->session[i].session, session) == 0) {
@@ -45,7 +45,7 @@ static struct rig_ended *session_of(struct rig_positions *p, const char *session
 
 int rig_positions_state(const struct rig_positions *p, const char *session)
 {
-    return session_of((struct rig_positions *)(uintptr_t)p, session)->state;
+    return rig_positions_session((struct rig_positions *)(uintptr_t)p, session)->state;
 }
 
 static void put_epoch(struct text *answer, const struct rig_positions *p)
@@ -110,7 +110,7 @@ static void pass_over(struct rig_stream *st, const struct stream_part *part)
 static const char *judge(struct rig_positions *p, const struct stream_part *part)
 {
     struct rig_stream *st = rig_positions_stream(p, part->session, part->channel);
-    struct rig_ended *session = session_of(p, part->session);
+    struct rig_ended *session = rig_positions_session(p, part->session);
     if (!positions_fit(part)) {
         return "damaged";
     }
@@ -149,8 +149,13 @@ int rig_positions_parts(struct rig_positions *p, const char *raw, size_t len,
     for (size_t i = 0; i < parts.count; i++) {
         const struct stream_part *part = &parts.part[i];
         const char *verdict = judge(p, part);
-        text_printf(answer, "%s{\"verdict\":\"%s\"%s,\"end\":", i ? "," : "", verdict,
+        uint32_t owner = rig_positions_session(p, part->session)->owner;
+        text_printf(answer, "%s{\"verdict\":\"%s\"%s", i ? "," : "", verdict,
                     strcmp(verdict, "refused") == 0 ? ",\"reason\":\"lines\"" : "");
+        if (owner && strcmp(verdict, "complete") == 0) {
+            text_printf(answer, ",\"owner\":%u", owner - 1);
+        }
+        text_puts(answer, ",\"end\":");
         put_end(answer, &rig_positions_stream(p, part->session, part->channel)->end);
         text_puts(answer, "}");
     }
@@ -280,7 +285,9 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
         rig_positions_ends(p, session, answer);
         return 409;
     }
-    session_of(p, session)->state = lacks ? 2 : 1;
+    struct rig_ended *ended = rig_positions_session(p, session);
+    ended->state = lacks ? 2 : 1;
+    ended->owner = ended->owner ? ended->owner : claim.owner;
     text_printf(answer, "{\"complete\":%s}", lacks ? "false" : "true");
     return 200;
 }

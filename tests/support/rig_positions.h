@@ -34,7 +34,8 @@ struct rig_stream {
 
 struct rig_ended {
     char session[LAYOUT_NAME_MAX + 1];
-    int state; /**< 0 open, 1 complete, 2 ended */
+    int state;      /**< 0 open, 1 complete, 2 ended */
+    uint32_t owner; /**< as the first claim told, uid plus one */
 };
 
 struct rig_positions {
@@ -64,6 +65,9 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
 
 /** 0 = open, 1 = complete, 2 = ended. */
 int rig_positions_state(const struct rig_positions *p, const char *session);
+
+/** \return what claims told of the session, which a test may change. */
+struct rig_ended *rig_positions_session(struct rig_positions *p, const char *session);
 
 /** Copies all that is stored, into what was zeroed or copied to before. */
 void rig_positions_copy(struct rig_positions *to, const struct rig_positions *from);

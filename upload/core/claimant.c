@@ -76,3 +76,22 @@ bool claimant_is_bound(const struct claimant *c)
     free(text);
     return strcmp(bound, id) == 0;
 }
+
+static bool claimant_proves(const struct session *session)
+{
+    const struct claimant c = {.root = session->root,
+                               .path = session->path,
+                               .there = true,
+                               .owner = session->seen.user - 1};
+    return session->seen.user && claimant_is_bound(&c);
+}
+
+uint32_t claimant_proved_user(const struct session *session)
+{
+    return claimant_proves(session) ? session->seen.user : 0;
+}
+
+bool claimant_may_continue(const struct session *session, uint32_t of)
+{
+    return !of || session->seen.user == of || claimant_proves(session);
+}

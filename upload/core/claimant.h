@@ -40,4 +40,13 @@ bool claimant_is_locked(const struct claimant *c);
  * nonce in its manifest. */
 bool claimant_is_bound(const struct claimant *c);
 
+/** \return the user who owns the directory of the session (uid plus one), if its id
+ * proves that; else 0. */
+uint32_t claimant_proved_user(const struct session *session);
+
+/** The backend has the session complete, as one of the user \p of (uid plus one, 0 = not
+ * told), whose id proved that. \return false if the directory is of somebody else, who
+ * may have copied the files: what is added there is not of that session. */
+bool claimant_may_continue(const struct session *session, uint32_t of);
+
 #endif

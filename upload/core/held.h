@@ -80,6 +80,9 @@ enum held_exit {
     X(CONTESTED, "contested", MEND,                                                      \
       "directories of two users have this session id, and nothing was sent of either: "  \
       "remove the wrong one (session.claimed)")                                          \
+    X(FOREIGN, "foreign", MEND,                                                          \
+      "it was complete from another user's directory (session.foreign): remove this "    \
+      "one, or gpufl upload --force")                                                    \
     X(DIRECTORY, "directory", MEND,                                                      \
       "its directory cannot be read: let this user read it")                             \
     X(AWAY, "away", RESOLVE, "its directory is not there")                               \

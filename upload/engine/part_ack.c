@@ -3,6 +3,7 @@
 #include "upload/engine/part_ack.h"
 
 #include "base/log.h"
+#include "upload/core/claimant.h"
 #include "upload/core/expired.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
@@ -58,6 +59,7 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
         position_note_whole(st);
     }
     st->reopens = false;
+    st->hold_reason = st->hold_reason == HELD_FOREIGN ? HELD_NOT : st->hold_reason;
     if (!skip) {
         log_debug(engine->config.log, "upload.acked",
                   "session=%s channel=%s file=%u end=%llu lines=%u", st->session->id,
@@ -68,6 +70,34 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
     offer_finish(offer, now_ms);
 }
 
+/* \return whether the session, which is complete, may be continued from this directory.
+ */
+static bool part_may_reopen(const struct stream *st, const struct reply_part *said)
+{
+    const struct session *session = st->session;
+    bool forced = session->root->engine->config.force;
+    return forced || claimant_may_continue(session, said->owner);
+}
+
+/* All that the backend has is in these files, but what follows there is somebody else's.
+ */
+static void part_hold_foreign(struct offer *offer, const struct reply_part *said,
+                              uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct session *session = st->session;
+    offer_return(session->root->engine, offer);
+    if (!held_was_said(st->holds_said, (enum held_reason)st->hold_reason, HELD_FOREIGN)) {
+        log_warn(
+            session->root->engine->config.log, "session.foreign",
+            "session=%s channel=%s user=%u was=%u note=\"the backend has it complete, "
+            "from the directory of another user: what this one has more is not "
+            "sent\"",
+            session->id, stream_channel(st), session->seen.user - 1, said->owner - 1);
+    }
+    end_seek_rest(st, HELD_FOREIGN, now_ms);
+}
+
 /* The backend has its say; what of it counts, own bytes tell. The request is still in
  * memory: if it ends there, it was stored. */
 static void part_follow(struct offer *offer, const struct reply_part *said,
@@ -75,7 +105,13 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
-    st->reopens = st->reopens || said->verdict == PART_COMPLETE;
+    bool complete = said->verdict == PART_COMPLETE;
+    bool foreign = complete && !part_may_reopen(st, said);
+    if (foreign && stream_place_is(&said->end.at, &offer->part.begin)) {
+        part_hold_foreign(offer, said, now_ms);
+        return;
+    }
+    st->reopens = st->reopens || (complete && !foreign);
     if (stream_place_is(&said->end.at, &offer->part.end) &&
         said->end.file_crc == offer->part.file_crc) {
         part_settle(offer, said->end.losses, now_ms);
@@ -96,7 +132,7 @@ static void part_go_without(struct offer *offer, uint64_t now_ms)
     struct stream *st = offer->stream;
     offer_return(st->session->root->engine, offer);
     if (st->end.at.offset || st->end.at.file > 1) {
-        end_seek_without(st, now_ms);
+        end_seek_rest(st, HELD_WITHOUT_POSITIONS, now_ms);
         return;
     }
     st->end = (struct record_end){0};

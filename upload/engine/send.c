@@ -93,7 +93,8 @@ static enum made send_make_one(struct stream *st)
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
     }
     bool undecided = made != MADE_OFFER && engine->gz.busy;
-    if (!st->held && !st->asked_for && !st->unproved && !undecided) {
+    bool asks = st->asked_for || st->unproved || st->hold_reason == HELD_FOREIGN;
+    if (!st->held && !asks && !undecided) {
         st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
     }
     session_note_holds(st->session);

@@ -93,6 +93,12 @@ static void positions_why(struct json_object *part, char *out, size_t size)
     }
 }
 
+static uint32_t positions_owner(struct json_object *part)
+{
+    uint64_t uid;
+    return positions_number(part, "owner", UINT32_MAX - 1, &uid) ? (uint32_t)uid + 1 : 0;
+}
+
 void reply_read_part(const char *body, size_t len, struct reply_part *out)
 {
     *out = (struct reply_part){0};
@@ -105,6 +111,7 @@ void reply_read_part(const char *body, size_t len, struct reply_part *out)
         if (out->epoch && json_object_is_type(part, json_type_object) &&
             positions_end_of(part, &out->end)) {
             out->verdict = positions_verdict(part);
+            out->owner = positions_owner(part);
             positions_why(part, out->why, sizeof out->why);
         }
     }

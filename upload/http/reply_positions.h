@@ -50,7 +50,9 @@ struct reply_part {
     uint64_t epoch;
     uint64_t database;
     struct reply_end end;
-    char why[64]; /**< with PART_REFUSED: what is wrong with the first such line */
+    uint32_t owner; /**< with PART_COMPLETE: whose directory the session was complete
+                       from, uid plus one; 0 = not told */
+    char why[64];   /**< with PART_REFUSED: what is wrong with the first such line */
 };
 
 /** A stream of a session at the origin. */

@@ -2,7 +2,10 @@
 /* Compares the last file of each stream with what was sent before its end is claimed. */
 #include "upload/lifecycle/end_claim.h"
 
+#include <inttypes.h>
+
 #include "base/text.h"
+#include "upload/core/claimant.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/positions_text.h"
 #include "upload/lifecycle/end_proof.h"
@@ -28,7 +31,12 @@ char *end_claim_write(const struct session *session)
         }
     }
     /* An origin that was put back as it was before would not miss these. */
-    text_printf(&text, "]%s}", windowed ? ",\"without_positions\":true" : "");
+    text_printf(&text, "]%s", windowed ? ",\"without_positions\":true" : "");
+    uint32_t owner = claimant_proved_user(session);
+    if (owner) {
+        text_printf(&text, ",\"owner\":%" PRIu32, owner - 1);
+    }
+    text_puts(&text, "}");
     text_append(&text, "", 1);
     if (text.failed || !claimed) {
         text_fini(&text);

@@ -278,9 +278,9 @@ void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_
     seek_wait(st, now_ms);
 }
 
-void end_seek_without(struct stream *st, uint64_t now_ms)
+void end_seek_rest(struct stream *st, enum held_reason reason, uint64_t now_ms)
 {
-    stream_hold(st, HELD_WITHOUT_POSITIONS);
+    stream_hold(st, reason);
     st->unproved = true;
     st->seek_at_ms = now_ms + SEEK_AGAIN_MS;
 }
@@ -299,7 +299,7 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
             seek_wait(st, now_ms);
         }
     } else if (windowed) {
-        end_seek_without(st, now_ms);
+        end_seek_rest(st, HELD_WITHOUT_POSITIONS, now_ms);
     } else {
         end_seek_told(st, told ? &told->end : &nothing, now_ms);
     }

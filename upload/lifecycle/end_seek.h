@@ -19,9 +19,9 @@ enum made end_seek(struct stream *stream);
 /** The backend has told the end of a stream, which is to be proved before it goes on. */
 void end_seek_told(struct stream *stream, const struct reply_end *end, uint64_t now_ms);
 
-/** The backend has no positions of a stream that was sent by them: it is held, and asked
- * for again when its files change, and every 10 minutes. */
-void end_seek_without(struct stream *stream, uint64_t now_ms);
+/** What the backend says of a stream is \p reason to hold it: as long as its files do not
+ * change, its end is asked for again every 10 minutes. */
+void end_seek_rest(struct stream *stream, enum held_reason reason, uint64_t now_ms);
 
 /** A stream goes on: without positions, what was told of its end before is no longer so.
  */
