@@ -124,7 +124,8 @@ void holder_session_note_line(struct holder_session *session,
     told->tells = told->tells || line->tells_stamp;
     told->stamp = line->tells_stamp ? line->stamp : told->stamp;
     told->ends = told->ends || line->ends;
-    told->doubted = told->doubted || (epoch && line->epoch && line->epoch != epoch);
+    told->doubted = told->doubted || (epoch && line->epoch && line->epoch != epoch &&
+                                      session->compared != epoch);
     told->gap = told->gap || line->marks & MARK_GAP;
     told->refused_lines += line->refused_lines;
 }

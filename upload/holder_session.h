@@ -36,10 +36,13 @@ struct holder_session {
     bool lacks_file; /**< of those that its writer tells of */
     unsigned unread; /**< files that may hold records and are not read, nor given up */
     char unread_name[UNREAD_NAME_MAX];
-    bool uploaded; /**< some uploader noted in it that it is complete … */
-    bool passed;   /**< … and that of ours may leave it at that */
-    bool doubtful; /**< not all is there that its writer tells of */
-    bool gone;     /**< its directory was removed since */
+    bool uploaded;     /**< some uploader noted in it that it is complete … */
+    bool passed;       /**< … and that of ours may leave it at that */
+    bool doubtful;     /**< not all is there that its writer tells of */
+    bool gone;         /**< its directory was removed since */
+    uint64_t asked;    /**< the epoch in which the backend was last asked for it */
+    uint64_t compared; /**< the epoch in which the backend was found to have what is told
+                          of an earlier one; 0 = none */
     struct holder_told told;
     struct holder_told told_complete;     /**< by the file of complete sessions */
     bool left;                            /**< its group is left to another uploader */

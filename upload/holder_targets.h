@@ -30,19 +30,6 @@ GPUFL_MUST gpufl_status holder_targets_open(const struct sys *sys, int root,
 
 void holder_targets_close(struct holder_targets *targets);
 
-/** Notes the epoch of the backend, 0 = not said: what its uploader has not compared in it
- * is not over. */
-void holder_targets_in_epoch(struct holder_targets *targets, uint64_t epoch);
-
-/** \return true if there was any such session at the last look. */
-bool holder_targets_are_doubted(const struct holder_targets *targets);
-
-/** Reads what the uploader tells, where that has changed: *changed. \p origin as in
- * progress_read(). \return GPUFL_OK, or GPUFL_BUSY when there is nothing that counts. */
-GPUFL_MUST gpufl_status holder_targets_look(struct holder_targets *targets,
-                                            const struct progress_origin *origin,
-                                            bool *changed);
-
 /** \return true if all is settled that can be before somebody acts.
  * \param holds_may_pass what is held may not have been looked at since */
 bool holder_targets_over(struct holder_targets *targets, bool holds_may_pass);

@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "upload/holder_ends.h"
 #include "upload/holder_left.h"
+#include "upload/holder_look.h"
 #include "upload/holder_origin.h"
 #include "upload/published/progress_file.h"
 #include "upload/upload_result.h"
@@ -28,6 +30,7 @@ struct upload_waited {
     struct holder_wait wait;
     struct holder_origin origin;
     struct upload_room room;
+    uint64_t asked;     /* for what it has, in this epoch of the backend */
     uint64_t silent_ms; /* until then it may show no progress */
     gpufl_status status;
 };
@@ -120,10 +123,14 @@ static bool upload_wait_turn(struct upload *u, struct upload_waited *waited,
     }
     const struct progress_origin here = {u->backend.url, origin->database};
     wait->origin = &here;
-    holder_targets_in_epoch(waited->targets, origin->epoch);
+    holder_look_in_epoch(waited->targets, origin->epoch);
     waited->status = wait_for_holder(&sys_real, waited->targets, wait);
     uint64_t now_ms = sys_real.now_ms();
-    origin->again = holder_targets_are_doubted(waited->targets);
+    origin->again = holder_look_doubts(waited->targets);
+    if (origin->again && waited->asked != origin->epoch) {
+        waited->asked = origin->epoch;
+        holder_ends_ask(u, origin, waited->targets);
+    }
     if (waited->status == GPUFL_OK) {
         return origin->same || (most && origin->failures > most);
     }

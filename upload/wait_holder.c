@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include "upload/holder_look.h"
+
 #define CHECK_PROGRESS_EVERY_MS 100
 #define CHECK_WRITERS_EVERY_MS  1000u
 
@@ -22,7 +24,7 @@ gpufl_status wait_for_holder(const struct sys *sys, struct holder_targets *targe
     for (;;) {
         uint64_t now_ms = sys->now_ms();
         bool changed;
-        gpufl_status status = holder_targets_look(targets, wait->origin, &changed);
+        gpufl_status status = holder_look(targets, wait->origin, &changed);
         if (changed) {
             wait->room = holder_targets_room(targets);
         }

@@ -499,6 +499,11 @@ def _sent_to_a_backend_that_goes_back(place, empty):
     agent = lib.agent(place, backend.url, "--rescan-interval=200ms", "--retain-acked-payloads")
     until(lambda: _all_there(backend, written) and lib.upload(place, backend.url).returncode == 0, "all is sent and told")
     agent.send_signal(signal.SIGSTOP)
+    backend.kill()
+    backend.start()
+    for writer in (*written, live):
+        done = lib.upload(place, backend.url, "--session-id", writer.id, "--timeout=5s")
+        equal(done.returncode, 0, f"it is another epoch, and nothing is lost: {done.stdout}")
     _replace_database(place, backend, {} if empty else copy)
     check(not backend.complete(written[0].id), "it is older")
     return backend, agent, [*written, live]

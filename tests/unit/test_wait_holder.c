@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "tests/support/dirs.h"
+#include "upload/holder_look.h"
 #include "upload/source/scan_session.h"
 #include "upload/wait_holder.h"
 
@@ -57,7 +58,7 @@ static gpufl_status wait_at(const char *path, const char *progress)
     struct holder_targets *targets;
     assert_int_equal(holder_targets_open(&sys, root, &selection, NULL, &targets),
                      GPUFL_OK);
-    holder_targets_in_epoch(targets, epoch);
+    holder_look_in_epoch(targets, epoch);
     gpufl_status status = wait_for_holder(&sys, targets, &waited);
     left = (struct engine_summary){0};
     holder_targets_count(targets, NULL, &left);
@@ -551,7 +552,7 @@ static void look_begin(struct looked *look)
 static bool look_again(struct looked *look)
 {
     bool changed;
-    assert_int_equal(holder_targets_look(look->targets, NULL, &changed), GPUFL_OK);
+    assert_int_equal(holder_look(look->targets, NULL, &changed), GPUFL_OK);
     bool over = holder_targets_over(look->targets, false);
     left = (struct engine_summary){0};
     holder_targets_count(look->targets, NULL, &left);
