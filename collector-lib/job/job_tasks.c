@@ -19,8 +19,13 @@
 #define SIGNALS    64
 #define STAT_BYTES 1024 /* 52 numbers */
 /* Numbers of proc(5) behind the state. */
+#define STAT_FLAGS   6
 #define STAT_THREADS 17
 #define STAT_STATUS  49
+/* Of linux/sched.h: a thread of io_uring, since Linux 5.12 one of the process. Those of
+ * vhost, which no job has, lack it: what they have, PF_USER_WORKER, is what threads of a
+ * job could have before 5.18 (PF_USED_ASYNC). */
+#define PF_IO_WORKER 0x10
 
 static struct {
     pthread_mutex_t lock;
@@ -51,6 +56,17 @@ static enum job_task read_stat(const char *task, char text[STAT_BYTES])
     return JOB_TASK_JOBS;
 }
 
+/* The number that is so far behind the state; 0 = there is none. */
+static unsigned long number_of_stat(const char *text, int behind_state)
+{
+    const char *at = strrchr(text, ')');
+    at = at && at[1] ? at + 2 : NULL;
+    for (int number = 0; at && number < behind_state; number++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at ? strtoul(at, NULL, 10) : 0;
+}
+
 /* proc(5): its number, its name in parentheses, its state. */
 static enum job_task look_at_named(const char *task, char name[THREAD_NAME_BYTES])
 {
@@ -66,6 +82,9 @@ static enum job_task look_at_named(const char *task, char name[THREAD_NAME_BYTES
     }
     if (end[2] == 'Z') {
         return JOB_TASK_ENDED;
+    }
+    if (number_of_stat(text, STAT_FLAGS) & PF_IO_WORKER) {
+        return JOB_TASK_KERNELS;
     }
     snprintf(name, THREAD_NAME_BYTES, "%.*s", (int)(end - begin - 1), begin + 1);
     return thread_name_is_ours(name) ? JOB_TASK_OURS : JOB_TASK_JOBS;
@@ -83,18 +102,13 @@ static const char *name_main(char task[24])
     return task;
 }
 
-/* The number that is so far behind main's state; 0 = not known. */
+/* 0 = not known. */
 static unsigned long stat_of_main(int behind_state)
 {
     char task[24];
     char text[STAT_BYTES];
     bool known = read_stat(name_main(task), text) == JOB_TASK_JOBS;
-    const char *at = known ? strrchr(text, ')') : NULL;
-    at = at && at[1] ? at + 2 : NULL;
-    for (int number = 0; at && number < behind_state; number++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at ? strtoul(at, NULL, 10) : 0;
+    return known ? number_of_stat(text, behind_state) : 0;
 }
 
 /* Main is looked at before. Another one that is about to end, or is gone since it was
@@ -107,8 +121,9 @@ static enum job_task look_for_job(const char *task)
         return JOB_TASK_ENDED;
     }
     enum job_task what = look_at_task(task);
+    bool none = what == JOB_TASK_OURS || what == JOB_TASK_KERNELS;
     bool holds = what == JOB_TASK_GONE || what == JOB_TASK_ENDED;
-    return what == JOB_TASK_OURS ? JOB_TASK_ENDED : holds ? JOB_TASK_JOBS : what;
+    return none ? JOB_TASK_ENDED : holds ? JOB_TASK_JOBS : what;
 }
 
 static enum job_task look_for_first(const char *task)

@@ -10,14 +10,15 @@ enum job_task {
     JOB_TASK_ENDED,
     JOB_TASK_GONE,
     JOB_TASK_OURS,
+    JOB_TASK_KERNELS, /**< works for io_uring, and goes with the process */
     JOB_TASK_JOBS,
     JOB_TASK_UNKNOWN, /**< cannot be looked at: it may be there */
 };
 
 /** \return JOB_TASK_ENDED if main has left by pthread_exit() and each other thread is one
- * of thread_start, or was made by one; JOB_TASK_UNKNOWN, with errno, if that cannot be
- * told; or else the first one that is there. \p main_left: it has said that it leaves,
- * which counts where it cannot be looked at. */
+ * of thread_start, was made by one, or is the kernel's; JOB_TASK_UNKNOWN, with errno, if
+ * that cannot be told; or else the first one that is there. \p main_left: it has said
+ * that it leaves, which counts where it cannot be looked at. */
 enum job_task job_tasks_look(bool main_left);
 
 /** Whether no other thread of THREAD_LAST has a lower number, or that cannot be told. */

@@ -9,8 +9,8 @@
 void job_threads_prepare(void (*end_session)(void));
 
 /** True once main has left, as by pthread_exit(), and each other thread is one of
- * thread_start, or was made by one: without these the process would have ended. While a
- * session runs, descriptors are kept to look at them by. */
+ * thread_start, was made by one, or is the kernel's: without these the process would have
+ * ended. While a session runs, descriptors are kept to look at them by. */
 bool job_threads_are_gone(void);
 
 /** A session begins on this thread, or has ended. While it runs, a thread watches once

@@ -497,6 +497,19 @@ def a_main_that_ends_itself_gives_the_process_its_status(place):
         equal(collector.records(session, "system")[-1]["type"], "shutdown", f"{how}: the session has an end")
 
 
+def threads_of_the_kernel_keep_no_process(place):
+    """Those of io_uring are listed among the job's. Its own ones work on when main has left."""
+    program = _built(place, "ring", "ring.c", *SHARED)
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({}))
+    if done.returncode == 77:
+        lib.skip(f"no io_uring: {done.stderr}")
+    equal((done.returncode, done.stdout, done.stderr), (0, "worked\n", ""), "it ends as it does alone")
+    session, = place.logs.iterdir()
+    equal(collector.paired(session), {"work": 1}, "scopes")
+    equal(collector.records(session, "system")[-1]["type"], "shutdown", "the session has an end")
+
+
 def a_child_that_was_made_without_handlers_of_fork_waits_for_nothing(place):
     """It has no writer that could answer; the session is its parent's."""
     program = _built(place, "foreign_child", "foreign_child.c", *SHARED)
