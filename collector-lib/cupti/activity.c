@@ -20,15 +20,8 @@
 #define CLOCK_TRIES  4
 #define CLOCK_AGAIN  ((struct timespec){.tv_nsec = 2000000})
 
-static struct {
-    struct tracer_config config;
-    bool registered;
-    struct buffer *taken;
-    uint64_t dropped;
-    _Atomic uint64_t foreign; /* buffers that another client had lent */
-    CUptiResult flushed;      /* the last flush's result */
-    struct activity_decode decode;
-} activity;
+#define ALWAYS SIZE_MAX
+#define NEEDED TRACER_PARTS /* nothing is recorded without it */
 
 /* CONCURRENT_KERNEL, since KERNEL would serialise the job's kernels. SYNCHRONIZATION
  * and RUNTIME are not used: with either, on an H200 with CUPTI 13.0.1, each call of the
@@ -38,16 +31,30 @@ static struct {
  * they do not affect other calls. */
 static const struct {
     CUpti_ActivityKind kind;
+    enum tracer_part part;
     size_t wanted; /* offset of a bool in the configuration */
+    const char *records;
 } kinds[] = {
-#define ALWAYS SIZE_MAX
-    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, ALWAYS},
-    {CUPTI_ACTIVITY_KIND_MEMCPY, ALWAYS},
-    {CUPTI_ACTIVITY_KIND_MEMSET, ALWAYS},
-    {CUPTI_ACTIVITY_KIND_MEMORY2, offsetof(struct tracer_config, memory)},
-    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, offsetof(struct tracer_config, graphs)},
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NEEDED, ALWAYS, "kernel records"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, TRACER_COPIES, ALWAYS, "memory copy records"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, TRACER_SETS, ALWAYS, "memory set records"},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, TRACER_ALLOCATIONS,
+     offsetof(struct tracer_config, memory), "allocation records"},
+    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, TRACER_GRAPHS,
+     offsetof(struct tracer_config, graphs), "graph records"},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
+
+static struct {
+    struct tracer_config config;
+    CUptiResult enabled[KINDS];
+    bool registered;
+    struct buffer *taken;
+    uint64_t dropped;
+    _Atomic uint64_t foreign; /* buffers that another client had lent */
+    CUptiResult flushed;      /* the last flush's result */
+    struct activity_decode decode;
+} activity;
 
 static void CUPTIAPI on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
@@ -139,11 +146,11 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     for (size_t i = 0; i < KINDS; i++) {
         CUptiResult result =
             kind_wanted(i) ? cupti.ActivityEnable(kinds[i].kind) : CUPTI_SUCCESS;
-        bool needed = kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-        if (result != CUPTI_SUCCESS && needed) {
+        if (result != CUPTI_SUCCESS && kinds[i].part == NEEDED) {
             activity_stop();
-            return cupti_api_refused(why, size, "kernel records", result);
+            return cupti_api_refused(why, size, kinds[i].records, result);
         }
+        activity.enabled[i] = result;
     }
     return true;
 }
@@ -246,8 +253,19 @@ void activity_deliver(const struct tracer_sink *sink)
     }
 }
 
+static void say_refused(struct tracer_status *out)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (activity.enabled[i] != CUPTI_SUCCESS) {
+            cupti_api_refused(out->refused_why[kinds[i].part], sizeof out->refused_why[0],
+                              kinds[i].records, activity.enabled[i]);
+        }
+    }
+}
+
 void activity_status(struct tracer_status *out)
 {
+    say_refused(out);
     uint64_t launched = calls_launched();
     uint64_t told = activity.decode.ended + activity.dropped + activity.decode.unknown;
     out->unrecorded = launched > told ? launched - told : 0;

@@ -53,6 +53,7 @@ static struct {
     _Atomic int64_t since_ns;
     _Atomic bool heard;
     _Atomic unsigned launches;                 /* callbacks that are on */
+    _Atomic CUptiResult refused;               /* what came first instead of one */
     _Atomic uint64_t accepted;                 /* launches */
     _Atomic unsigned char known[IDS_MAX];      /* enum call by id, and PER_THREAD */
     _Atomic uint32_t launched[CALLS_LAUNCHED]; /* ids of launches, by their low bits */
@@ -101,27 +102,46 @@ static void calls_configure(const struct tracer_config *config)
                           memory_order_relaxed);
     atomic_store_explicit(&calls.since_ns, clock_mono_ns(), memory_order_relaxed);
     atomic_store_explicit(&calls.launches, 0, memory_order_relaxed);
+    atomic_store_explicit(&calls.refused, CUPTI_SUCCESS, memory_order_relaxed);
     atomic_store_explicit(&calls.accepted, 0, memory_order_relaxed);
     atomic_store_explicit(&calls.heard, false, memory_order_relaxed);
     atomic_store_explicit(&calls.listener, config->listener, memory_order_release);
 }
 
+static void calls_refused(CUptiResult result)
+{
+    if (atomic_load_explicit(&calls.refused, memory_order_relaxed) == CUPTI_SUCCESS) {
+        atomic_store_explicit(&calls.refused, result, memory_order_relaxed);
+    }
+}
+
+static void enable_call(CUpti_SubscriberHandle subscriber, CUpti_CallbackId id)
+{
+    CUptiResult result =
+        cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    if (result == CUPTI_SUCCESS) {
+        atomic_fetch_add_explicit(&calls.launches, call_of(id) == LAUNCH,
+                                  memory_order_relaxed);
+    } else {
+        calls_refused(result);
+    }
+}
+
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber)
 {
-    const CUpti_CallbackDomain domain = CUPTI_CB_DOMAIN_DRIVER_API;
     const char *name;
     calls_configure(config);
     cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                          CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
-        if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
+        CUptiResult named = cupti.GetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name);
+        if (named != CUPTI_SUCCESS || !name) {
+            calls_refused(named);
             return; /* ids are consecutive */
         }
         atomic_store_explicit(&calls.known[id], call_named(name), memory_order_relaxed);
-        if (call_wanted(config, call_of(id)) &&
-            cupti.EnableCallback(1, subscriber, domain, id) == CUPTI_SUCCESS) {
-            atomic_fetch_add_explicit(&calls.launches, call_of(id) == LAUNCH,
-                                      memory_order_relaxed);
+        if (call_wanted(config, call_of(id))) {
+            enable_call(subscriber, id);
         }
     }
 }
@@ -134,6 +154,14 @@ void calls_graph_node_made(void)
 bool calls_told(void)
 {
     return atomic_load_explicit(&calls.launches, memory_order_relaxed) > 0;
+}
+
+void calls_why_untold(char *why, size_t size)
+{
+    if (!calls_told()) {
+        cupti_api_refused(why, size, "callbacks",
+                          atomic_load_explicit(&calls.refused, memory_order_relaxed));
+    }
 }
 
 bool calls_heard(void)

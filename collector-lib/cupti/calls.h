@@ -20,6 +20,9 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
 /** True if CUPTI enabled callbacks for launches. */
 bool calls_told(void);
 
+/** Unless it did: why not, a sentence. */
+void calls_why_untold(char *why, size_t size);
+
 /** True if there was any call since calls_enable. */
 bool calls_heard(void);
 

@@ -101,7 +101,11 @@ bool cupti_api_load(char *why, size_t size)
     if (!find_functions(opened, why, size)) {
         return false;
     }
-    if (cupti.GetVersion(&version) != CUPTI_SUCCESS || version < OLDEST_VERSION) {
+    CUptiResult told = cupti.GetVersion(&version);
+    if (told != CUPTI_SUCCESS) {
+        return cupti_api_refused(why, size, "its version", told);
+    }
+    if (version < OLDEST_VERSION) {
         snprintf(why, size, "libcupti version %u is too old (CUDA 12 or later is needed)",
                  version);
         return false;

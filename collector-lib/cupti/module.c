@@ -116,7 +116,7 @@ static void module_status(struct tracer_status *out)
 {
     memset(out, 0, sizeof *out);
     activity_status(out);
-    out->silent = !calls_told();
+    calls_why_untold(out->refused_why[TRACER_CALLBACKS], sizeof out->refused_why[0]);
     out->lost = cupti_api_lost();
     if (module.config.pc_sampling) {
         pc_sampling_status(out);

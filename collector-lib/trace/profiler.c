@@ -113,6 +113,23 @@ static void choose(struct profiler *p, const struct settings *settings)
     }
 }
 
+/* Of what runs: what it cannot record here. */
+static void report_refused(const struct profiler *p)
+{
+    struct tracer_status status;
+    char text[sizeof status.refused_why + sizeof "; " * TRACER_PARTS] = "";
+    p->tracer->status(&status);
+    for (size_t part = 0; part < TRACER_PARTS; part++) {
+        size_t len = strlen(text);
+        const char *why = status.refused_why[part];
+        snprintf(text + len, sizeof text - len, "%s%s", *why && len ? "; " : "", why);
+    }
+    if (*text) {
+        library_log(GPUFL_LOG_WARNING, "profiling engine %s is incomplete: %s",
+                    settings_engine_name(p->runs), text);
+    }
+}
+
 void profiler_start(struct profiler *p, const struct settings *settings,
                     const struct tracer_listener *listener)
 {
@@ -134,6 +151,9 @@ void profiler_start(struct profiler *p, const struct settings *settings,
                     "profiling engine %s is not available: %s; %s runs instead",
                     settings_engine_name(p->asked), p->why,
                     settings_engine_name(p->runs));
+    }
+    if (p->tracer) {
+        report_refused(p);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    9u
+#define TRACER_ABI    10u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /* Devices have the vendor's numbers of this process. */
@@ -130,6 +130,16 @@ struct tracer_sink {
     void (*sample)(void *arg, const struct trace_sample *sample);
 };
 
+/** What the vendor's library may refuse by itself, while the rest is recorded. */
+enum tracer_part {
+    TRACER_COPIES,
+    TRACER_SETS,
+    TRACER_ALLOCATIONS,
+    TRACER_GRAPHS,
+    TRACER_CALLBACKS,
+    TRACER_PARTS
+};
+
 /** Counters since tracer->start. */
 struct tracer_status {
     uint64_t records;
@@ -144,8 +154,8 @@ struct tracer_status {
     uint64_t contexts_unsampled; /**< that could not be sampled */
     uint64_t
         modules_dropped; /**< whose line tables found no room, counted at each load */
-    bool silent;         /**< the library refused callbacks */
     bool lost;           /**< the library failed: records may be missing */
+    char refused_why[TRACER_PARTS][256]; /**< "" = it is recorded, or was not requested */
     char pc_sampling_why[256]; /**< why it does not run; "" = it runs, or was not
                                   requested */
 };

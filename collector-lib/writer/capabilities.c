@@ -80,6 +80,29 @@ static struct feature traced_feature(const struct tracing *t, const char *name,
     return f;
 }
 
+/* Records that CUPTI may refuse by themselves: \p first to \p last. */
+static struct feature record_feature(const struct tracing *t, const char *name,
+                                     bool requested, uint64_t records,
+                                     enum tracer_part first, enum tracer_part last)
+{
+    struct feature f = traced_feature(t, name, requested, records);
+    static const char *const code[TRACER_PARTS] = {
+        "copies_refused", "sets_refused", "allocations_refused", "graphs_refused"};
+    unsigned refused = 0;
+    for (unsigned part = first; *f.mode && part <= last; part++) {
+        const char *why = t->status.refused_why[part];
+        if (*why) {
+            miss(&f, code[part], why);
+            refused++;
+        }
+    }
+    if (refused > last - first) { /* all of it */
+        f.status = "skipped";
+        f.mode = "";
+    }
+    return f;
+}
+
 /* What the callbacks of CUPTI give. */
 static struct feature callback_feature(const struct tracing *t, const char *name,
                                        bool requested, uint64_t records)
@@ -88,8 +111,8 @@ static struct feature callback_feature(const struct tracing *t, const char *name
     if (*f.mode) {
         f.mode = "cupti_callbacks";
     }
-    if (*f.mode && t->status.silent) {
-        miss(&f, NO_CALLBACKS, "CUPTI callbacks could not be enabled");
+    if (*f.mode && *t->status.refused_why[TRACER_CALLBACKS]) {
+        miss(&f, NO_CALLBACKS, t->status.refused_why[TRACER_CALLBACKS]);
     }
     return f;
 }
@@ -136,9 +159,9 @@ static struct feature scope_feature(const struct tracing *t, const struct losses
                         .requested = true,
                         .status = "collected",
                         .mode = ""};
-    if (t->status.silent) {
-        miss(&f, NO_CALLBACKS,
-             "CUPTI callbacks could not be enabled: kernels have no scope");
+    if (*t->status.refused_why[TRACER_CALLBACKS]) {
+        miss(&f, NO_CALLBACKS, "kernels have no scope");
+        give_reason(&f, "", t->status.refused_why[TRACER_CALLBACKS]);
     }
     miss_count(&f, "ring_full", losses->count[LOSS_SCOPES] + losses->count[LOSS_CALLS],
                "");
@@ -220,10 +243,13 @@ void record_capabilities(struct text *out, const struct record_context *context,
 {
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
-        traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
+        record_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets,
+                       TRACER_COPIES, TRACER_SETS),
         wait_feature(t, s->synchronization, losses),
-        traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
-        traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
+        record_feature(t, "memory_activity", s->memory_tracking, t->log.memories,
+                       TRACER_ALLOCATIONS, TRACER_ALLOCATIONS),
+        record_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs, TRACER_GRAPHS,
+                       TRACER_GRAPHS),
         callback_feature(t, "external_correlation", s->external_correlation,
                          t->log.externals),
         source_feature(t, s->source_collection),

@@ -67,6 +67,22 @@ def _whole(session):
     return collector.records(session, "device")[0]
 
 
+BATCHES = {"kernel_event_batch": "kernel", "memcpy_event_batch": "memcpy", "memset_event_batch": "memset",
+           "memory_alloc_event_batch": "memory", "synchronization_event_batch": "wait"}
+FEATURES = {"kernel": "kernel_events", "memcpy": "memcpy_activity", "memset": "memcpy_activity", "memory": "memory_activity",
+            "graph": "graph_activity", "wait": "sync_activity"}
+
+
+def _rows(session):
+    """How many there are of each kind."""
+    found = collections.Counter()
+    for record in collector.records(session, "device") + collector.records(session, "scope"):
+        if record["type"] in BATCHES:
+            found[BATCHES[record["type"]]] += len(record["rows"])
+        found["graph"] += record["type"] == "graph_launch_event"
+    return found
+
+
 def _kinds(calls):
     """Of the records that were asked for."""
     names = {str(number): name for name, number in KINDS.items()}
@@ -469,20 +485,40 @@ def no_fault_of_cupti_is_the_jobs(place):
                "GetTimestamp")
     trace = ("ActivityFlushAll", "ActivityGetNumDroppedRecords", "EnableCallback", "GetCallbackName",
              *(f"ActivityEnable{k}" for n, k in KINDS.items() if n != "kernel"))
+    every = _options(place, enable_memory_tracking=True, enable_cuda_graphs_tracking=True)
+    (session,), said, _ = _run(place, "counted", **every)
+    whole = _rows(session)
+    equal((set(whole), said), (set(FEATURES), ""), "all are there, and nothing to say")
     for name in monitor + trace:
-        (session,), said, _ = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={UNKNOWN}")
+        (session,), said, _ = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={UNKNOWN}", **every)
         engine, capabilities = _capabilities(session)
         _whole(session)
         equal(engine, "nvidia.none" if name in monitor else "nvidia.trace", name)
-        deaf = "Callback" in name and engine != "nvidia.none"
+        rows = _rows(session)
+        missing = {kind for kind in whole if rows[kind] != whole[kind]}
+        equal(bool(missing), name != "ActivityGetNumDroppedRecords", f"{name}: {rows}")
+        for kind in missing - ({*KINDS} if name == "ActivityFlushAll" else set()):
+            told = capabilities[FEATURES[kind]]
+            whole_feature = name in monitor or name.endswith((str(KINDS["memory"]), str(KINDS["graph"])))
+            equal(told["status"], "skipped" if whole_feature else "partial", f"{name}: {told}")
+            check(told["reason_code"] and f"FAKE_ERROR_{UNKNOWN}" in told["message"], f"{name}: {told}")
         for feature in ("scope_attribution", "sync_activity", "external_correlation"):
-            equal(capabilities[feature]["reason_code"] == "no_callbacks", deaf, f"{name}: {feature}")
+            equal(capabilities[feature]["reason_code"] == "no_callbacks", name in ("EnableCallback", "GetCallbackName"), f"{name}: {feature}")
+        equal(said.count(f"FAKE_ERROR_{UNKNOWN}"), int(bool(missing)), f"{name}: {said}")
         mute = name == "ActivityFlushAll"
         equal(said.count(f"no record of 28 launches: FAKE_ERROR_{UNKNOWN}; if another profiler"), int(mute), said)
         equal(said.count("  28 launches without a record of their kernel"), int(mute), said)
-        equal(said.count("\n"), 3 if mute else int(name in monitor), f"{name}: {said}")
+        equal(said.count("\n"), 3 if mute else int(bool(missing)), f"{name}: {said}")
         equal(bool(re.search(r"^\[GPUFL\] profiling engine Trace is not available: .*; Monitor runs instead$", said, re.M)),
               name in monitor, said)
+    fail = ",".join(f"ActivityEnable{KINDS[kind]}={code}" for kind, code in (("memcpy", 7), ("memset", 8), ("graph", PRIVILEGES)))
+    (session,), said, _ = _run(place, "counted", FAKE_CUPTI_FAIL=fail, **every)
+    equal(said, "[GPUFL] profiling engine Trace is incomplete: CUPTI refused memory copy records: FAKE_ERROR_7; CUPTI refused "
+                "memory set records: FAKE_ERROR_8; CUPTI refused graph records: FAKE_ERROR_35 (let all users profile by "
+                "NVreg_RestrictProfilingToAdminUsers=0, or run as root)\n", "all in one message")
+    told = _capabilities(session)[1]
+    equal([(told[f]["status"], told[f]["mode"], told[f]["reason_code"]) for f in ("memcpy_activity", "memory_activity", "graph_activity")],
+          [("skipped", "", "copies_refused,sets_refused"), ("collected", "cupti_activity", ""), ("skipped", "", "graphs_refused")], "each")
     for name, code, word in (("Subscribe", MULTIPLE, "another profiler"),
                              (f"ActivityEnable{KINDS['kernel']}", PRIVILEGES, "NVreg_RestrictProfilingToAdminUsers")):
         said = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={code}")[1]

@@ -559,8 +559,9 @@ EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s
     bool *ids = domain == CUPTI_CB_DOMAIN_RESOURCE     ? fake.resource_id
                 : domain == CUPTI_CB_DOMAIN_DRIVER_API ? fake.driver_id
                                                        : fake.runtime_id;
-    ids[id % IDS_MAX] = enable != 0;
-    return switched("EnableCallback");
+    CUptiResult result = switched("EnableCallback");
+    ids[id % IDS_MAX] = enable != 0 && result == CUPTI_SUCCESS;
+    return result;
 }
 
 EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -145,7 +145,12 @@ static void what_was_collected(void **unused)
     static struct tracing traced = {
         .profiler.runs = GPUFL_ENGINE_PC_SAMPLING,
         .log = {.kernels = 5, .waits = 1, .files = 2, .files_cut = 1},
-        .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
+        .status = {.dropped = 3,
+                   .incomplete = 1,
+                   .samples = 70,
+                   .samples_dropped = 2,
+                   .refused_why = {[TRACER_COPIES] = "CUPTI refused memory copy records: "
+                                                     "CUPTI_ERROR_NOT_COMPATIBLE"}}};
     struct losses losses = {0};
     record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
     losses.count[LOSS_SCOPES] = 16;
