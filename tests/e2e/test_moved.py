@@ -69,7 +69,7 @@ def a_session_is_followed_while_it_is_written_and_after_a_crash(place):
 
 def _state(place, name):
     state = place.path / f"state-{name}"
-    state.mkdir(mode=0o700)
+    state.mkdir(mode=0o700, exist_ok=True)
     return f"--state-dir={state}"
 
 
@@ -85,7 +85,7 @@ def a_session_is_known_again_by_an_agent_whose_state_is_elsewhere(place):
         writer = kind(place.logs)
         group = place.logs / f"run-{writer.id}"
         group.mkdir()
-        for state, where in enumerate((None, group, place.logs, None, group)):
+        for state, where in (("a", None), ("b", group), ("a", None), ("b", place.logs), ("a", None), ("c", group), ("b", None)):
             if where:
                 _move(writer, where / writer.id)
             _some(writer)

@@ -2,6 +2,7 @@
 /* Sessions whose directory is renamed within the root. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,67 @@ static void a_complete_session_stays_complete_where_it_is_moved_to(void **state)
         assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
         rig_delete(rig);
     }
+}
+
+static void moved_state(const struct rig *rig, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", rig->root, script);
+    assert_int_equal(system(command), 0);
+}
+
+/* Its writer seems to live, or to have ended. */
+static int moved_lock(const struct rig *rig)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[700];
+    moved_path(rig, "group/" RIG_ID "/" LAYOUT_LOCK, path);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    return fd;
+}
+
+/* One uploader had it complete before it was moved; another one, whose state is
+ * elsewhere, has followed it and has gone on with it, \p grows, or not. */
+static void moved_by_another(bool grows)
+{
+    char dir[700];
+    struct rig *rig = rig_ended_session(3);
+    moved_path(rig, "group/" RIG_ID, dir);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    rig_stop(rig);
+    moved_state(rig, "cp -r .gpufl-agent .first");
+    moved_group(rig, "group");
+    moved_rename(rig, RIG_ID, "group/" RIG_ID);
+    int lock = moved_lock(rig);
+    if (grows) {
+        dirs_append(dir, "device.log", "{\"type\":\"x\"}\n");
+    }
+    rig_start(rig);
+    rig_run(rig, 120000, false);
+    rig_stop(rig);
+    moved_state(rig, "mv .gpufl-agent .second && mv .first .gpufl-agent &&"
+                     " cd .second && cp progress complete \"$OLDPWD/.gpufl-agent\" &&"
+                     " cd \"$OLDPWD/.gpufl-agent\" &&"
+                     " sed -i '1s/$/ origin=0 database=0 state=1-1/' progress complete");
+    unsigned sent = rig_count(rig, TRANSPORT_BATCH);
+    rig_start(rig);
+    rig_run(rig, 120000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    close(lock);
+    moved_is_complete(rig, RIG_ID, "group/" RIG_ID);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), grows ? 2 : 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void what_another_uploader_has_followed_is_followed(void **state)
+{
+    (void)state;
+    moved_by_another(false);
+    moved_by_another(true);
 }
 
 static void two_groups_that_change_their_names_keep_their_sessions(void **state)
@@ -470,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_running_session_goes_on_where_it_was_moved_to_and_back),
         cmocka_unit_test(a_session_is_found_where_it_was_moved_to_while_nobody_looked),
         cmocka_unit_test(a_complete_session_stays_complete_where_it_is_moved_to),
+        cmocka_unit_test(what_another_uploader_has_followed_is_followed),
         cmocka_unit_test(two_groups_that_change_their_names_keep_their_sessions),
         cmocka_unit_test(
             a_session_that_is_moved_while_a_batch_is_under_way_loses_nothing),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies what is known of a session from the journal of one root to that of another. */
+/* Copies what is known of a session from the journal of one root to that of another, or
+ * to where another uploader has gone on with it. */
 #include "upload/lifecycle/moved_root.h"
 
 #include <string.h>
@@ -112,6 +113,22 @@ static bool moved_copy_session(const struct session *from, struct session *to)
     return to->directory_noted;
 }
 
+/* Another uploader has gone on with \p to since. */
+static bool moved_has_grown(const struct session *from, const struct session *to)
+{
+    bool grown = false;
+    for (unsigned i = 0; i < to->streams; i++) {
+        const struct stream *st = to->stream[i];
+        const struct stream *known = NULL;
+        for (unsigned n = 0; n < from->streams; n++) {
+            bool same = strcmp(stream_channel(from->stream[n]), stream_channel(st)) == 0;
+            known = same ? from->stream[n] : known;
+        }
+        grown = grown || (st->id && (!known || position_is_behind(known, st)));
+    }
+    return grown;
+}
+
 /* All that was sent of \p from, so that \p to goes on there. What a crash leaves of it is
  * completed at the next look. */
 static bool moved_copy(const struct session *from, struct session *to)
@@ -124,7 +141,7 @@ static bool moved_copy(const struct session *from, struct session *to)
             from->stream[i]->id == 0 || (moved_copy_stream(from->stream[i], to, &any) &&
                                          moved_copy_ranges(from->stream[i], to, &any));
     }
-    if (copied && any && from->state == SESSION_DONE) {
+    if (copied && any && from->state == SESSION_DONE && !moved_has_grown(from, to)) {
         copied = record_append_done(journal, to->path,
                                     (enum session_outcome)from->outcome) != 0;
     }
@@ -150,7 +167,7 @@ static bool moved_finish(struct session *from, struct session *to)
 {
     struct engine *engine = to->root->engine;
     struct claim *claim = claims_find(engine, to->id);
-    bool complete = from->state == SESSION_DONE;
+    bool complete = from->state == SESSION_DONE && !moved_has_grown(from, to);
     uint8_t outcome = from->outcome;
     log_info(engine->config.log, "session.moved", "session=%s from=%s/%s to=%s/%s",
              to->id, from->root->path, from->path, to->root->path, to->path);
@@ -196,7 +213,8 @@ enum moved_root moved_follow_root(struct session *session, struct root *from,
                                   const char *path)
 {
     struct root *to = session->root;
-    if (from == to || from->away || journal_broken(from->journal) ||
+    bool taken = from == to && session->streams == 0; /* by moved_follow() */
+    if (taken || from->away || journal_broken(from->journal) ||
         journal_broken(to->journal) || !moved_is_it(session, from, path)) {
         return MOVED_ROOT_NOT;
     }

@@ -14,8 +14,9 @@ enum moved_root {
 };
 
 /** If the directory that was seen of \p session is the one that was known at \p path
- * below another root, \p from: what is known goes to the journal of the session's root,
- * and once it is on disk, it is forgotten in that of \p from. */
+ * below another root, \p from, or below the same one, where another uploader has told
+ * what it knows of it at its new path: what is known goes to the journal of the session's
+ * root, and once it is on disk, it is forgotten in that of \p from. */
 enum moved_root moved_follow_root(struct session *session, struct root *from,
                                   const char *path);
 
