@@ -19,6 +19,7 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/own_fd.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/job/job_tasks.h"
 
 #define ROUND_MS  50
 #define FLUSH_NS  1000000000
@@ -26,8 +27,8 @@
 
 static struct {
     uint64_t ms;
-    pid_t thread; /* that exits … */
-    int status;   /* … with it */
+    char thread[TASK_NAME_BYTES]; /* that exits … */
+    int status;                   /* … with it */
 } leaving;
 
 struct loader_range {
@@ -59,7 +60,7 @@ static bool waits_for(const struct loader_range *loader)
     struct own_fd file;
     long call;
     unsigned long lock;
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)leaving.thread);
+    snprintf(path, sizeof path, "/proc/self/task/%s/syscall", leaving.thread);
     if (!own_fd_take_briefly(&file, open(path, O_RDONLY | O_CLOEXEC))) {
         return false;
     }
@@ -111,7 +112,7 @@ static void note_status(int status, void *arg)
     pthread_t thread;
     (void)arg;
     leaving.status = status;
-    leaving.thread = gettid();
+    job_tasks_name_this(leaving.thread);
     if (fork_guard_loads() && thread_start(&thread, THREAD_LAST, watch_exit, NULL) == 0) {
         pthread_detach(thread);
     }

@@ -96,16 +96,38 @@ static enum job_task look_at_task(const char *task)
     return look_at_named(task, name);
 }
 
-static const char *name_main(char task[24])
+/* Numbers in /proc are of the namespace that was mounted there, which may be another one
+ * than ours: then they are not those of getpid() and gettid(). \return \p name. */
+static const char *task_name_of(const char *link, pid_t otherwise,
+                                char name[TASK_NAME_BYTES])
 {
-    snprintf(task, 24, "%d", (int)getpid());
-    return task;
+    char target[64];
+    ssize_t len = readlink(link, target, sizeof target - 1);
+    target[len > 0 ? len : 0] = '\0';
+    const char *last = strrchr(target, '/');
+    last = last ? last + 1 : target;
+    if (*last) {
+        snprintf(name, TASK_NAME_BYTES, "%.*s", TASK_NAME_BYTES - 1, last);
+    } else {
+        snprintf(name, TASK_NAME_BYTES, "%d", (int)otherwise);
+    }
+    return name;
+}
+
+static const char *name_main(char task[TASK_NAME_BYTES])
+{
+    return task_name_of("/proc/self", getpid(), task);
+}
+
+const char *job_tasks_name_this(char task[TASK_NAME_BYTES])
+{
+    return task_name_of("/proc/thread-self", gettid(), task);
 }
 
 /* 0 = not known. */
 static unsigned long stat_of_main(int behind_state)
 {
-    char task[24];
+    char task[TASK_NAME_BYTES];
     char text[STAT_BYTES];
     bool known = read_stat(name_main(task), text) == JOB_TASK_JOBS;
     return known ? number_of_stat(text, behind_state) : 0;
@@ -116,7 +138,7 @@ static unsigned long stat_of_main(int behind_state)
  * that are there. Then they are looked at later, as if the job had one. */
 static enum job_task look_for_job(const char *task)
 {
-    char main[24];
+    char main[TASK_NAME_BYTES];
     if (strcmp(task, name_main(main)) == 0) {
         return JOB_TASK_ENDED;
     }
@@ -129,9 +151,10 @@ static enum job_task look_for_job(const char *task)
 static enum job_task look_for_first(const char *task)
 {
     char name[THREAD_NAME_BYTES];
+    char this[TASK_NAME_BYTES];
     bool is_one = look_at_named(task, name) == JOB_TASK_OURS &&
                   thread_name_is(name, THREAD_LAST) &&
-                  strtol(task, NULL, 10) < (long)gettid();
+                  strtol(task, NULL, 10) < strtol(job_tasks_name_this(this), NULL, 10);
     return is_one ? JOB_TASK_OURS : JOB_TASK_ENDED;
 }
 
@@ -196,7 +219,7 @@ static enum job_task look_for_leader(void)
 
 static enum job_task look_for_jobs(bool main_left)
 {
-    char task[24];
+    char task[TASK_NAME_BYTES];
     enum job_task what = look_at_task(name_main(task));
     bool left = what == JOB_TASK_ENDED || what == JOB_TASK_GONE ||
                 (what == JOB_TASK_UNKNOWN && main_left);
@@ -269,7 +292,7 @@ static bool read_mask(int fd, uint64_t *blocked)
 
 static bool look_at_mask(uint64_t *blocked)
 {
-    char task[24];
+    char task[TASK_NAME_BYTES];
     struct own_fd file;
     if (!open_of_task(&file, name_main(task), "status")) {
         return false;

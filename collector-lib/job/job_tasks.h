@@ -6,6 +6,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#define TASK_NAME_BYTES 24
+
+/** The name that this thread has in /proc/self/task. \return \p task. Takes no lock. */
+const char *job_tasks_name_this(char task[TASK_NAME_BYTES]);
+
 enum job_task {
     JOB_TASK_ENDED,
     JOB_TASK_GONE,

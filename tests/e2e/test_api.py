@@ -453,18 +453,45 @@ def handlers_of_fork_may_call_gpufl_whenever_they_were_registered(place):
         equal({collector.records(session, "system")[-1]["type"] for session in sessions}, {"shutdown"}, "ends")
 
 
-def handlers_of_exit_run_on_one_thread_with_the_signals_of_main(place):
-    """Whichever thread is the last one, wherever the library was loaded, and also if there are two."""
+def _in_other_pids():
+    """A command that runs a program in a PID namespace of its own, with a /proc that has the numbers of the one outside."""
+    unshare = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
+        lib.skip("this user may make no PID namespace")
+    return unshare
+
+
+def _handlers_of_exit_run_on_one_thread(place, through, times):
     shared = lib.BUILD / "libgpufl.so"
-    for how, flags, library, times in (("ends", SHARED, [], 40), ("loads", [], [shared], 1), ("two", STATIC, [shared], 1)):
+    for how, flags, library, count in (("ends", SHARED, [], times), ("loads", [], [shared], 1), ("two", STATIC, [shared], 1)):
         program = _built(place, how, "last_thread.c", *flags)
-        for _ in range(times):  # which thread is the last one is a matter of chance
-            done = subprocess.run([program, place.logs, how, *library], capture_output=True, text=True, check=False,
+        for _ in range(count):  # which thread is the last one is a matter of chance
+            done = subprocess.run([*through, program, place.logs, how, *library], capture_output=True, text=True, check=False,
                                   timeout=60 * lib.SLOW, env=lib.environment({}))
             equal((done.returncode, done.stderr), (0, ""), how)
             *threads, end = done.stdout.splitlines()
             equal((len(threads), len(set(threads)), end), (3, 1, "end"), f"{how}: one thread: {done.stdout}")
             equal(threads[0].split()[1], "0", f"{how}: signals that it blocks")
+
+
+def handlers_of_exit_run_on_one_thread_with_the_signals_of_main(place):
+    """Whichever thread is the last one, wherever the library was loaded, and also if there are two."""
+    _handlers_of_exit_run_on_one_thread(place, [], 40)
+
+
+def they_do_so_where_proc_has_other_numbers(place):
+    _handlers_of_exit_run_on_one_thread(place, _in_other_pids(), 1)
+
+
+def where_proc_has_other_numbers_exit_waits_no_longer_for_a_driver_that_is_loaded(place):
+    """It looks at what the thread waits for that exits."""
+    if lib.MEASURES_ITSELF:
+        lib.skip("the thread that is left behind is taken for a leak")
+    done = subprocess.run([*_in_other_pids(), lib.BUILD / "tests/e2e/script", f"log_path={place.logs}", "init", "shutdown"],
+                          capture_output=True, text=True, check=False, timeout=60 * lib.SLOW, env=lib.environment({
+                              "LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "GPUFL_SHUTDOWN_TIMEOUT_MS": "50",
+                              "FAKE_NVML_LOADED": str(place.path / "loaded")}))
+    equal((done.returncode, done.stderr.count("exit() has given up")), (0, 1), done.stderr)
 
 
 def a_function_that_takes_messages_does_not_hold_up_the_session_that_they_are_about(place):
