@@ -247,18 +247,20 @@ static void leave(const struct call_hold *hold)
 static gpufl_status begin_locked(const struct gpufl_init_options *options)
 {
     struct gpufl_init_options given;
-    struct settings settings;
-    char why[256];
+    struct settings *settings = settings_new();
+    char why[256] = "out of memory";
     library_log_note_stderr();
-    gpufl_status status = settings_begin(options, &given, &settings, why);
+    gpufl_status status =
+        settings ? settings_begin(options, &given, settings, why) : GPUFL_ERR_USAGE;
     if (status == GPUFL_OK) {
-        status = start_locked(&given, &settings, why);
+        status = start_locked(&given, settings, why);
     }
     atomic_store(&process.switched_off, status == GPUFL_OFF);
     if (status == GPUFL_ERR_USAGE) {
         library_log(GPUFL_LOG_ERROR, "not recording: %s", why);
     }
-    return status;
+    settings_free(settings);
+    return settings ? status : GPUFL_ERR_NOMEM;
 }
 
 gpufl_status gpufl_init(const struct gpufl_init_options *options)
@@ -365,8 +367,7 @@ gpufl_status gpufl_generate_report(const char *path)
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
     struct call_hold hold;
     if (call_lock_enter("gpufl_generate_report", &hold)) {
-        bool known = process.ended && process.last.report;
-        status = known ? summary_write(process.last.report, path) : status;
+        status = process.last.report ? summary_write(process.last.report, path) : status;
         leave(&hold);
     }
     return status;

@@ -7,7 +7,10 @@
 
 #include "collector-lib/core/clock.h"
 
-static __thread struct ring *this_ring;
+static __thread struct {
+    struct ring *ring;
+    bool attaches; /* takes memory for one: a malloc of the job may record scopes */
+} this_thread;
 
 static void push_end(struct ring *ring, struct thread_scope scope)
 {
@@ -29,7 +32,7 @@ static void end_forgotten(struct ring *ring)
 static void on_thread_end(void *arg)
 {
     struct ring *ring = arg;
-    this_ring = NULL;
+    this_thread.ring = NULL;
     ring_close(ring);
     while (ring->scopes.count) {
         end_forgotten(ring);
@@ -50,7 +53,7 @@ const void *recorder_after_fork(struct recorder *r)
     r->rings.lock = r->names.lock = fresh;
     r->rings.first = NULL;
     r->rings.count = 0;
-    this_ring = NULL;
+    this_thread.ring = NULL;
     if (r->prepared) {
         pthread_setspecific(r->thread_end, NULL);
     }
@@ -61,21 +64,26 @@ const void *recorder_after_fork(struct recorder *r)
 static struct ring *attach_ring(struct recorder *r)
 {
     int saved = errno;
+    this_thread.attaches = true;
     struct ring *ring = rings_add(&r->rings);
     if (ring && pthread_setspecific(r->thread_end, ring) != 0) {
         atomic_store_explicit(&ring->abandoned, true, memory_order_release);
         ring = NULL;
     }
-    this_ring = ring;
+    this_thread.ring = ring;
+    this_thread.attaches = false;
     errno = saved;
     return ring;
 }
 
-/* This thread's ring, ready for the current session. Without memory for it NULL, and what
- * was to be recorded is counted. */
+/* This thread's ring, ready for the current session. Without memory for it, and while it is
+ * being made, NULL, and what was to be recorded is counted. */
 static struct ring *current_ring(struct recorder *r, uint16_t generation)
 {
-    struct ring *ring = this_ring ? this_ring : attach_ring(r);
+    struct ring *ring = this_thread.ring;
+    if (!ring && !this_thread.attaches) {
+        ring = attach_ring(r);
+    }
     if (!ring) {
         rings_count_without(&r->rings);
         return NULL;
@@ -182,7 +190,7 @@ void recorder_call(struct recorder *r, const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
     bool tagged = call->with_stack || call->external_kind;
-    bool wanted = generation != 0 && (tagged || (this_ring && this_ring->scopes.count));
+    bool wanted = generation != 0 && (tagged || (this_thread.ring && this_thread.ring->scopes.count));
     struct ring *ring = wanted ? current_ring(r, generation) : NULL;
     const struct thread_scope *in = ring ? thread_scopes_last(&ring->scopes) : NULL;
     if (!ring || (!in && !tagged)) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,12 +74,12 @@ void library_log_patience(uint64_t ms)
 /* Of the signals that a write may raise, and that would end or stop the job: nobody reads
  * the pipe, the file may not grow, the job is in the background of the terminal (with
  * SIGTTOU blocked, the write succeeds: termios(3)). */
-static void write_without_signals(int fd, const char *text, size_t len)
+static void write_without_signals(int fd, const struct iovec *part, int parts)
 {
     static const int may_come[] = {SIGPIPE, SIGXFSZ, SIGTTOU, 0};
     struct held_signals held;
     held_signals_begin(&held, may_come);
-    ssize_t n = write(fd, text, len);
+    ssize_t n = writev(fd, part, parts);
     held_signals_end(&held, n >= 0           ? 0
                             : errno == EPIPE ? SIGPIPE
                             : errno == EFBIG ? SIGXFSZ
@@ -86,20 +87,19 @@ static void write_without_signals(int fd, const char *text, size_t len)
 }
 
 /* A pipe that nobody reads any more neither ends the job nor holds it up: one that takes
- * anything takes PIPE_BUF bytes. What finds no room is dropped. */
+ * anything takes PIPE_BUF bytes. What finds no room is dropped. Nothing is copied: who
+ * exits in a handler on an alternate stack has a few KiB. */
 static void write_to_stderr(const char *line)
 {
     static const char prefix[] = "[GPUFL] ";
-    char text[PIPE_BUF];
-    size_t len = strnlen(line, sizeof text - sizeof prefix);
+    size_t most = PIPE_BUF - sizeof prefix; /* a newline in place of the zero */
+    const struct iovec part[] = {{(char *)prefix, sizeof prefix - 1},
+                                 {(char *)line, strnlen(line, most)},
+                                 {"\n", 1}};
     int saved = errno;
     struct pollfd out = {.fd = number_of_stderr(), .events = POLLOUT};
-    memcpy(text, prefix, sizeof prefix - 1);
-    memcpy(text + sizeof prefix - 1, line, len);
-    len += sizeof prefix - 1;
-    text[len++] = '\n';
     if (out.fd >= 0 && poll(&out, 1, STDERR_WAIT_MS) == 1 && out.revents & POLLOUT) {
-        write_without_signals(out.fd, text, len);
+        write_without_signals(out.fd, part, 3);
     }
     errno = saved;
 }
@@ -186,18 +186,19 @@ void library_log(enum gpufl_log_level level, const char *format, ...)
     }
 }
 
-void gpufl_set_log_callback(gpufl_log_fn log, void *arg)
+gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg)
 {
     int rc = lock_library();
     if (rc == ETIMEDOUT) {
         say_hung("it stays set");
-        return;
+        return GPUFL_BUSY;
     }
     library.log = log;
     library.arg = arg;
     if (rc == 0) {
         pthread_mutex_unlock(&library.lock);
     }
+    return GPUFL_OK;
 }
 
 void library_log_after_fork(void)

@@ -62,7 +62,8 @@ static uint32_t intern_new_name(struct names *names, _Atomic uint32_t *slot,
     if (!copy) {
         return 0;
     }
-    memcpy(copy, name, len + 1);
+    memcpy(copy, name, len);
+    copy[len] = '\0'; /* the program may be writing to the name */
     uint32_t id = atomic_load_explicit(&names->count, memory_order_relaxed) + 1;
     names->name[id] = copy;
     atomic_fetch_add_explicit(&names->text_bytes, len, memory_order_relaxed);

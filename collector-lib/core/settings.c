@@ -145,6 +145,18 @@ static void settings_take_env(struct settings *out)
     env_number("GPUFL_SHUTDOWN_TIMEOUT_MS", 1, 86400000, &out->shutdown_ms);
 }
 
+struct settings *settings_new(void)
+{
+    return calloc(1, sizeof(struct settings));
+}
+
+void settings_free(struct settings *settings)
+{
+    int saved = errno;
+    free(settings);
+    errno = saved;
+}
+
 gpufl_status settings_begin(const struct gpufl_init_options *options,
                             struct gpufl_init_options *given, struct settings *out,
                             char why[256])

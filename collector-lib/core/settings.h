@@ -56,6 +56,12 @@ struct settings {
 /** True if GPUFL_DISABLED is set to a true value. */
 bool settings_disabled_by_env(void);
 
+/** In memory of its own, as a thread may have too little stack for one. \return NULL
+ * without memory. */
+struct settings *settings_new(void);
+/** NULL is allowed. Keeps errno. */
+void settings_free(struct settings *settings);
+
 /** Completes \p options to \p given: NULL means defaults, as do fields that a shorter
  * struct lacks; and sets in \p out what the environment alone sets, so how long a disk
  * has to return. Warnings go to stderr, one line each. \return GPUFL_OK; GPUFL_OFF if

@@ -232,11 +232,14 @@ typedef void (*gpufl_log_fn)(void *arg, enum gpufl_log_level level, const char *
 /** Passes messages to \p log, with \p arg, which would be written to stderr; NULL: to
  * stderr again, which is the file that descriptor 2 is when the library is loaded, or
  * later in gpufl_init: nothing is written once another file has the number. May be called
- * at any time, by any thread, before gpufl_init, too; when it returns, the function that
- * was set before has ended and is not called any more.
+ * at any time, by any thread, before gpufl_init, too. \return GPUFL_OK: the function that
+ * was set before has ended and is not called any more, and its \p arg may be released,
+ * unless this is called within that function; GPUFL_BUSY: it has not returned, see below,
+ * and stays set, with its \p arg.
  *
  * \p log is called on threads of gpufl and of the job, one call at a time, and gpufl
- * waits for it: it must return soon. It may begin and end scopes and call this function,
+ * waits for it: it must return soon, by return, and not by an exception or longjmp(3),
+ * which would leave locks taken. It may begin and end scopes and call this function,
  * which then does not wait; other functions of gpufl may wait for the thread that it is
  * on. What gpufl has to say meanwhile on that thread goes to stderr. If a call has not
  * returned for 3 s (1 s more than GPUFL_SHUTDOWN_TIMEOUT_MS), as when it waits for a lock
@@ -244,7 +247,7 @@ typedef void (*gpufl_log_fn)(void *arg, enum gpufl_log_level level, const char *
  * until it returns, messages go to stderr, and this function changes nothing, which is
  * said there. A forked child keeps the function. libgpufl-upload has one of its own, see
  * gpufl_upload_options. */
-GPUFL_API void gpufl_set_log_callback(gpufl_log_fn log, void *arg);
+GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
 
 /** Starts a session: creates `<log_path>/<session id>/` and the writer thread. If a
  * session is running, it is shut down first. \p options may be NULL for the defaults.

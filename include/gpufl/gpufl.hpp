@@ -86,21 +86,21 @@ using LogCallback = std::function<void(LogLevel, const std::string &)>;
 
 /** Passes messages to \p log that would be written to stderr; an empty function: to stderr again.
  *  See gpufl_set_log_callback() for the threads that call it and what it may do; it must not call
- *  this function, and must not throw. */
-inline void setLogCallback(LogCallback log)
+ *  this function, and must not throw. \return false if the function that is set has not returned
+ *  for 3 s, which stays set. */
+inline bool setLogCallback(LogCallback log)
 {
     static std::mutex lock;
-    static LogCallback *kept = new LogCallback; /* messages may come behind the end of main */
+    static LogCallback *kept = nullptr; /* not destroyed: messages may come behind the end of main */
     std::lock_guard<std::mutex> guard(lock);
-    gpufl_set_log_callback(nullptr, nullptr);
-    *kept = std::move(log);
-    if (*kept) {
-        gpufl_set_log_callback(
-            [](void *function, gpufl_log_level level, const char *line) {
-                (*static_cast<LogCallback *>(function))(static_cast<LogLevel>(level), line);
-            },
-            kept);
-    }
+    LogCallback *next = log ? new LogCallback(std::move(log)) : nullptr;
+    gpufl_log_fn call = [](void *function, gpufl_log_level level, const char *line) {
+        (*static_cast<LogCallback *>(function))(static_cast<LogLevel>(level), line);
+    };
+    bool replaced = gpufl_set_log_callback(next ? call : nullptr, next) == GPUFL_OK;
+    delete (replaced ? kept : next);
+    kept = replaced ? next : kept;
+    return replaced;
 }
 
 /** Writes a text summary of the last session that ended; "" = standard output. If it cannot, a

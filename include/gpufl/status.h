@@ -24,7 +24,8 @@ typedef enum gpufl_status {
     GPUFL_ERR_IO = 3,        /**< a file operation failed; errno says why */
     GPUFL_ERR_FORMAT = 4,    /**< a file or a reply is malformed */
     GPUFL_ERR_NOT_FOUND = 5, /**< the session or file does not exist */
-    GPUFL_BUSY = 6,          /**< another process is using the directory */
+    GPUFL_BUSY = 6,          /**< another process is using the directory; or the
+                                function for messages has not returned */
     GPUFL_OFF = 7,           /**< gpufl is disabled (`enabled`, GPUFL_DISABLED) */
     GPUFL_ERR_AUTH = 8,      /**< the backend rejected the key */
     GPUFL_ERR_CONTACT = 9,   /**< the backend never answered */

@@ -502,6 +502,32 @@ def a_function_that_takes_messages_does_not_hold_up_the_session_that_they_are_ab
     equal((done.returncode, done.stdout, done.stderr), (7, "called\n", ""), "it begins, and it is told of the lock")
 
 
+def a_function_that_takes_messages_is_not_replaced_while_it_runs(place):
+    """In C++, its memory was released."""
+    if lib.SANITIZER:
+        lib.skip("the program is built by gcc, for the libraries of the release")
+    built, program = _compile(place, "g++", "c++11", "log_replaced.cpp")
+    equal((built.returncode, built.stderr), (0, ""), "it compiles")
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
+                          env=lib.environment({"GPUFL_SYSTEM_SAMPLE_RATE_MS": "fast", "GPUFL_SHUTDOWN_TIMEOUT_MS": "100"}))
+    equal((done.returncode, done.stdout.splitlines()[-1]), (7, "101"), f"it stays set until it has returned: {done.stderr}")
+    equal(set(done.stdout.splitlines()[:-1]), {"old 100s"}, "it is whole")
+
+
+def little_stack_is_enough(place):
+    program = _built(place, "small_stack", "small_stack.c", *SHARED)
+    faults = {"thread": ({}, {"GPUFL_CONFIG_FILE": "/etc/passwd"}, {"GPUFL_LOG_DIR": "/proc/none"}),
+              "handler": ({"LD_LIBRARY_PATH": lib.BUILD / "tests/fake", "FAKE_NVML_HANG": "Sample",
+                           "GPUFL_SYSTEM_SAMPLE_RATE_MS": "10", "GPUFL_SHUTDOWN_TIMEOUT_MS": "100"},),
+              "malloc": ({},)}
+    for how, settings in faults.items():
+        for env in settings:
+            done = subprocess.run([program, "" if "GPUFL_LOG_DIR" in env else place.logs, how], capture_output=True, text=True,
+                                  check=False, timeout=60 * lib.SLOW, env=lib.environment({k: str(v) for k, v in env.items()}))
+            equal(done.returncode, 7, f"{how} {env}: {done.stderr}")
+            equal(bool(env) or how == "malloc", "[GPUFL]" in done.stderr, f"{how} {env}: something has to be said: {done.stderr}")
+
+
 def no_thread_of_ours_reads_the_environment(place):
     """A job that calls setenv(3) would have it moved meanwhile: what is set is read in gpufl_init."""
     program = _built(place, "environment", "environment.c", *SHARED)

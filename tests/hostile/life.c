@@ -627,7 +627,7 @@ static bool is_session_word(const char *verb, char *rest)
         call.flush ? call.flush() : (void)0;
     } else if (strcmp(verb, "callback") == 0) {
         us = atol(rest);
-        call.set_log_callback ? call.set_log_callback(start_work, &us) : (void)0;
+        call.set_log_callback ? (void)call.set_log_callback(start_work, &us) : (void)0;
     } else if (strcmp(verb, "stats") == 0) {
         call.get_stats ? (void)call.get_stats(&stats) : (void)0;
     } else if (strcmp(verb, "open") == 0) {
