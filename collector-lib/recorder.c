@@ -76,8 +76,8 @@ static struct ring *attach_ring(struct recorder *r)
     return ring;
 }
 
-/* This thread's ring, ready for the current session. Without memory for it, and while it is
- * being made, NULL, and what was to be recorded is counted. */
+/* This thread's ring, ready for the current session. Without memory for it, and while it
+ * is being made, NULL, and what was to be recorded is counted. */
 static struct ring *current_ring(struct recorder *r, uint16_t generation)
 {
     struct ring *ring = this_thread.ring;
@@ -190,7 +190,8 @@ void recorder_call(struct recorder *r, const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
     bool tagged = call->with_stack || call->external_kind;
-    bool wanted = generation != 0 && (tagged || (this_thread.ring && this_thread.ring->scopes.count));
+    bool wanted = generation != 0 &&
+                  (tagged || (this_thread.ring && this_thread.ring->scopes.count));
     struct ring *ring = wanted ? current_ring(r, generation) : NULL;
     const struct thread_scope *in = ring ? thread_scopes_last(&ring->scopes) : NULL;
     if (!ring || (!in && !tagged)) {

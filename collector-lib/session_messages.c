@@ -37,9 +37,10 @@ void session_says_failed(const struct settings *settings, gpufl_status status,
                     "(PTHREAD_KEYS_MAX)");
     } else if (opened) {
         library_log(GPUFL_LOG_ERROR,
-                    "not recording: cannot start a thread: %s (raise the limit of "
-                    "processes, ulimit -u or pids.max)",
-                    message_reason(reason));
+                    "not recording: cannot start a thread: %s (raise the limit of %s)",
+                    message_reason(reason),
+                    reason == ENOMEM ? "memory, ulimit -v or memory.max"
+                                     : "processes, ulimit -u or pids.max");
     } else {
         library_log(GPUFL_LOG_ERROR,
                     "not recording: cannot create a session in %.*s%s: %s (set %s to a "

@@ -24,7 +24,7 @@
     X(LOSS_PHASES, "phases",                                                             \
       "begins and ends of phases that did not fit in their thread's ring")               \
     X(LOSS_NO_MEMORY, "without_memory",                                                  \
-      "scopes, calls, waits and phases of threads for which there was no memory")
+      "scopes, their ends, calls, waits and phases for which there was no memory")
 
 #define LOSSES(X)                                                                        \
     LOSSES_OF_RINGS(X)                                                                   \

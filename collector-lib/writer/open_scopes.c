@@ -40,14 +40,15 @@ static bool double_slots(struct open_scopes *s)
     return true;
 }
 
-void open_scopes_begin(struct open_scopes *s, struct open_scope scope)
+bool open_scopes_begin(struct open_scopes *s, struct open_scope scope)
 {
     if (s->count * 2 >= s->cap && !double_slots(s)) {
-        return;
+        return false;
     }
     struct open_scope *slot = find_scope(s, scope.instance);
     s->count += slot->instance == 0;
     *slot = scope;
+    return true;
 }
 
 uint32_t open_scopes_path(const struct open_scopes *s, uint64_t instance)

@@ -19,9 +19,9 @@ struct open_scopes {
     size_t count, cap;
 };
 
-/** Notes that the instance of \p scope, not 0, began. Without memory it is not known
- * later. */
-void open_scopes_begin(struct open_scopes *scopes, struct open_scope scope);
+/** Notes that the instance of \p scope, not 0, began. \return false without memory: it is
+ * not known later. */
+bool open_scopes_begin(struct open_scopes *scopes, struct open_scope scope);
 
 /** The path of \p instance; 0 if it is not known. */
 uint32_t open_scopes_path(const struct open_scopes *scopes, uint64_t instance);

@@ -76,11 +76,13 @@ static void follow_phase(struct writer *w, const struct row *row)
 static void follow_begin(struct writer *w, const struct row *row)
 {
     uint32_t parent = open_scopes_path(&w->open, row->value);
-    open_scopes_begin(&w->open, (struct open_scope){.instance = row->instance,
-                                                    .begin_ns = row->mono_ns,
-                                                    .path_id = tracing_path(
-                                                        &w->tracing, parent,
-                                                        w->names->name[row->name_id])});
+    const struct open_scope scope = {
+        .instance = row->instance,
+        .begin_ns = row->mono_ns,
+        .path_id = tracing_path(&w->tracing, parent, w->names->name[row->name_id])};
+    if (!open_scopes_begin(&w->open, scope)) { /* its end is not known by it */
+        atomic_fetch_add_explicit(&w->ends_without_memory, 1, memory_order_relaxed);
+    }
 }
 
 /* Two threads may have ended the same scope: the first one has. */
@@ -265,6 +267,8 @@ struct losses writer_lines_losses(struct writer *w)
     rings_losses(w->rings, &losses);
     losses.count[LOSS_NOT_ENDED] +=
         atomic_load_explicit(&w->left_open, memory_order_relaxed);
+    losses.count[LOSS_NO_MEMORY] +=
+        atomic_load_explicit(&w->ends_without_memory, memory_order_relaxed);
     losses.count[LOSS_SCOPE_NAMES] =
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
     losses.count[LOSS_SCOPE_PATHS] =

@@ -85,7 +85,7 @@ def a_thread_without_memory_is_counted(place):
     equal((stats[SCOPES], stats[WITHOUT]), (0, 1000), "by gpufl_get_stats")
     equal((capabilities["scope_attribution"]["status"], capabilities["scope_attribution"]["reason_code"]),
           ("partial", "no_memory:1000"), "it is said")
-    _all_say(said, report, "1000 scopes, calls, waits and phases of threads for which there was no memory")
+    _all_say(said, report, "1000 scopes, their ends, calls, waits and phases for which there was no memory")
 
 
 def _kernel_scopes(session):
@@ -303,6 +303,31 @@ def threads_that_never_rest_hold_up_neither_samples_nor_the_budget(place):
         equal(process.wait(60 * lib.SLOW), 7, "exit code")
     size = sum(f.stat().st_size for f in session.iterdir())
     check(size < budget * 3 / 2, f"{size} bytes of {budget}")
+
+
+def ends_without_memory_are_counted(place):
+    """Whichever of the first calls for memory it is that fails, of those that leave the lines whole."""
+    if lib.SANITIZER or lib.VALGRIND or lib.EMULATOR:
+        lib.skip("memory is not the program's own")
+    own, counted = place.path / "life", 0
+    own.mkdir()
+    for first in range(10, 40):
+        logs = place.path / f"logs-{first}"
+        done = place.run("tests/hostile/life", own, logs, "init:0", "open:1000", "nap:30000", "shutdown", "exit:0", env={
+            "LD_PRELOAD": f"{lib.BUILD}/libgpufl.so {lib.BUILD}/tests/fake/no_memory.so", "HOSTILE_HOST": f"malloc:12:{first}:1"})
+        for file in own.iterdir():
+            file.unlink()
+        equal(done.returncode, 0, done.stderr)
+        for session in logs.glob("[!.]*"):
+            losses, _ = _closing(session)
+            rows = [dict(zip(r["columns"], row)) for r in collector.records(session, "scope") if r["type"] == "scope_event_batch"
+                    for row in r["rows"]]
+            begun, ended = (sum(row["event_type"] == kind for row in rows) for kind in (0, 1))
+            if not losses.get("lines"):
+                without_end = losses.get("scopes_not_ended", 0) + losses.get("without_memory", 0)
+                equal(begun - ended, without_end, f"{first}: scopes without end, {losses}")
+                counted += bool(losses.get("without_memory"))
+    check(counted, "memory was refused to some")
 
 
 def descriptors_that_the_job_closes_or_takes_cost_it_nothing(place):

@@ -63,13 +63,15 @@ static void leave(int number)
 
 static void fail_on_small_stack(void)
 {
-    char *memory = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const stack_t stack = {.ss_sp = memory + PAGE, .ss_size = (size_t)(2 * PAGE)};
+    char *memory =
+        mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const stack_t stack = {.ss_sp = memory == MAP_FAILED ? NULL : memory + PAGE,
+                           .ss_size = (size_t)(2 * PAGE)};
     const struct sigaction action = {.sa_handler = leave, .sa_flags = SA_ONSTACK};
     gpufl_init(&options);
     gpufl_scope_end(gpufl_scope_begin("scope"));
-    if (mprotect(memory, PAGE, PROT_NONE) == 0 && sigaltstack(&stack, NULL) == 0) {
+    if (memory != MAP_FAILED && mprotect(memory, PAGE, PROT_NONE) == 0 &&
+        sigaltstack(&stack, NULL) == 0) {
         sigaction(SIGSEGV, &action, NULL);
         raise(SIGSEGV);
     }
