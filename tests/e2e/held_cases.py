@@ -138,6 +138,13 @@ def missing(scene):
     return writer, scene.take(writer.dir / "device.2.log")
 
 
+def missing_unsent(scene):
+    """The first file, before anything of its channel was sent, and only the active one is left."""
+    writer = _rotated(Live(scene.home), files=1)
+    writer.end()
+    return writer, scene.take(writer.dir / "device.1.log")
+
+
 def deleted(scene):
     writer = Shifting(scene.home)
     scene.read_by_agent(writer)
@@ -274,6 +281,15 @@ def damaged(scene):
     plain = writer.dir / "device.2.log"
     lost = scene.take(plain)
     plain.with_name("device.2.log.gz").write_bytes(gzip.compress((scene.kept / plain.name).read_bytes())[40:])
+    return writer, lost
+
+
+def damaged_unsent(scene):
+    """The first file, before anything of its channel was sent."""
+    writer = _rotated(Live(scene.home), files=1)
+    writer.end()
+    lost = scene.take(writer.dir / "device.1.log")
+    (writer.dir / "device.1.log.gz").write_text("not gzip")
     return writer, lost
 
 

@@ -25,7 +25,10 @@ GIVEN_UP = {
     "window_sidecar": "device window 2", "batch": "device file 1", "refused_batch": "device file 1",
     "backend_other": "device", "backend_longer": "device", "backend_unproved": "device", "falls_short": "device file 4",
     "manifest_damaged": "its manifest", "manifest_unreadable": "its manifest", "manifest_gone": "its manifest",
-    "not_read": "1 file", "gap": "device", "refused": "device 7 lines"}
+    "not_read": "1 file", "gap": "device", "refused": "device 7 lines",
+    "missing_unsent": "device file 1", "damaged_unsent": "device file 1"}
+# Further ways to a reason, with a backend that knows positions: the case, and its reason.
+MORE = {"missing_unsent": "missing", "damaged_unsent": "damaged"}
 WHY = {"batch": "missing", "refused_batch": "missing"}  # their file is gone
 ELSE = {"moved": "goes on in {logs}/run-2/{id}; what was sent of it is not sent again",
         "replaced": "goes on in {logs}/run-1/{id}, as it is now; what was sent of it is not sent again",
@@ -69,15 +72,16 @@ def _held(scene, key, running):
     return agent, command
 
 
-def _says(scene, writer, key, running, said):
+def _says(scene, writer, case, running, said):
     """What was given up and why, where its files are, and who does what with the rest. \\return whether there is any."""
+    key = MORE.get(case, case)
     if key in ELSE:
         check(f": {ELSE[key].format(logs=scene.logs, id=writer.id)}\n" in said, said)
         return None
     who = "the uploader that serves the directory" if running else "gpufl-agent or gpufl upload"
     found = re.search(r": given up: (.*?) \((.*)\); its files stay in (.*); (.*)\n$", said)
     check(found, said)
-    equal(found.groups()[:3], (GIVEN_UP[key], HELD[WHY.get(key, key)][1].split(": ")[0], f"{scene.logs}/run-1/{writer.id}"),
+    equal(found.groups()[:3], (GIVEN_UP[case], HELD[WHY.get(key, key)][1].split(": ")[0], f"{scene.logs}/run-1/{writer.id}"),
           said)
     check(found[4] in (f"what is left is sent by {who}", f"what is left, if anything, is sent by {who}",
                        "nothing of it is left to be sent", f"{who} compares them with what the backend has"), said)
@@ -108,12 +112,13 @@ def _ends(scene, writer, lost, agent, key):
     equal((status.returncode, _commands(status.stdout)), (0, []), status.stdout)
 
 
-def _gives_up(scene, writer, lost, key, running):
+def _gives_up(scene, writer, lost, case, running):
+    key = MORE.get(case, case)
     agent, command = _held(scene, key, running)
     before = scene.origin.has(writer)
     done = _sh(scene, command)
     equal((done.returncode, done.stderr), (0, ""), f"{command}: {done.stdout}")
-    left = _says(scene, writer, key, running, done.stdout)
+    left = _says(scene, writer, case, running, done.stdout)
     if not running:
         _is_done(scene, command, key)  # also before anybody has gone on
     if scene.mend:
@@ -141,23 +146,24 @@ def _sends_again(scene, writer, lost, key, running):
     _ends(scene, writer, lost, None, key)
 
 
-def _leads_out(key, running):
+def _leads_out(case, running):
     with lib.a_place() as place:
-        scene = held_cases.Scene(place, key in POSITIONS)
+        scene = held_cases.Scene(place, case in POSITIONS or case in MORE)
         try:
-            writer, lost = getattr(held_cases, key)(scene)
-            (_sends_again if HELD[key][0] == "FORCE" else _gives_up)(scene, writer, lost, key, running)
+            writer, lost = getattr(held_cases, case)(scene)
+            again = case in HELD and HELD[case][0] == "FORCE"
+            (_sends_again if again else _gives_up)(scene, writer, lost, case, running)
         finally:
             scene.origin.close()
 
 
-def _tried(key, running):
+def _tried(case, running):
     try:
-        _leads_out(key, running)
+        _leads_out(case, running)
     except lib.Skipped as e:
-        print(f"# {key}: skipped: {e}")
+        print(f"# {case}: skipped: {e}")
     except Exception as e:  # the others are tried, too
-        return f"{key}: {e if isinstance(e, Failed) else traceback.format_exc()}"
+        return f"{case}: {e if isinstance(e, Failed) else traceback.format_exc()}"
     return None
 
 
@@ -165,7 +171,7 @@ def _each(place, running):
     keys = [key for key, (way, _) in HELD.items() if way != "MEND"]
     check(len(keys) > 25, f"the table of reasons is read: {keys}")
     with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they mostly wait
-        failed = [text for text in pool.map(lambda key: _tried(key, running), keys) if text]
+        failed = [text for text in pool.map(lambda case: _tried(case, running), [*keys, *MORE]) if text]
     check(not failed, "\n".join([f"in places beside {place.path}:", *failed]))
 
 

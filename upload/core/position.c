@@ -221,12 +221,17 @@ bool position_note_end(struct stream *st, enum end_state state)
 bool position_choose(struct stream *st, bool positions)
 {
     struct stream before = *st;
+    if (positions && !st->end.at.file) { /* nothing is stored of it */
+        st->end.at.file = 1;
+        st->jump = st->file > 1 || st->offset;
+    }
     st->positions = positions;
     st->end.epoch = st->session->root->engine->origin.epoch;
     st->end.state = st->end.state == END_EXPIRED ? END_PROVED : st->end.state;
     struct record_stream record = stream_record(st);
     if (st->id && !record_append_stream(st->session->root->journal, &record)) {
         st->positions = before.positions;
+        st->jump = before.jump;
         st->end = before.end;
         return false;
     }

@@ -36,8 +36,8 @@ bool position_adopt(struct stream *stream, const struct reply_end *end,
 void position_note_whole(struct stream *stream);
 
 /** Notes that the backend is now in this epoch, that it does not know the stream's
- * position better, and whether the stream goes by positions. \return as
- * position_advance. */
+ * position better, and whether the stream goes by positions: if it has no end yet,
+ * nothing of it is stored. \return as position_advance. */
 bool position_choose(struct stream *stream, bool positions);
 
 /** Settles the stream up to \p end because a person said so: it goes on at \p own of the

@@ -136,6 +136,13 @@ bool stream_knows_end(const struct stream *st)
            (st->positions ? st->end.at.file && !st->unproved : st->end.epoch != 0);
 }
 
+bool stream_ends_at(const struct stream *st, const struct stream_place *place)
+{
+    static const struct stream_place nothing = {.file = 1};
+    bool begins_later = st->lost && !st->end.at.file;
+    return stream_place_is(place, begins_later ? &nothing : &st->end.at);
+}
+
 bool stream_is_cut(const struct stream *st)
 {
     return (st->end.state == END_CUT || st->end.state == END_COPY) && st->cut_at;

@@ -218,6 +218,10 @@ bool stream_takes_positions(const struct stream *stream);
  * positions. If the backend has gone back since, it says so when more is sent. */
 bool stream_knows_end(const struct stream *stream);
 
+/** \return true if by its own word that is where it ends at the backend. One
+ * of which a person gave up the first files before anything was sent ends at nothing. */
+bool stream_ends_at(const struct stream *stream, const struct stream_place *place);
+
 /** \return true if its file ends before its end, as it was when that was found. */
 bool stream_is_cut(const struct stream *stream);
 

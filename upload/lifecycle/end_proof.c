@@ -124,7 +124,7 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
     const struct file_run *run = walk->at.head ? &walk->run : &p->run;
     struct stream_end own = {.head = walk->at.head, .mark = run->mark, .torn = run->torn};
     bool blind = own.head && !st->head; /* of its own, it does not know the file */
-    bool same = !st->voided && !blind && stream_place_is(&p->told.at, &st->end.at);
+    bool same = !st->voided && !blind && stream_ends_at(st, &p->told.at);
     if (!p->check && !(same ? proof_confirm(st) : position_adopt(st, &p->told, &own))) {
         return PROOF_WAITS;
     }
