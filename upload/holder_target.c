@@ -2,6 +2,8 @@
 /* Finds the end of a channel by its files. */
 #include "upload/holder_target.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 /* What is held keeps back the last lines of the other channels of its session: those in
  * which their writer says that it has ended. */
 #define HELD_BACK_BYTES 4096u
+/* By which files of a channel may be alike. */
+#define BEGINNING_BYTES 512u
 
 static uint64_t holder_target_sealed_bytes(const struct sys *sys, int root,
                                            const char *path,
@@ -49,6 +53,57 @@ struct holder_target holder_target_of(const struct sys *sys, int root, const cha
     return t;
 }
 
+static int holder_target_open_active(const struct sys *sys, int root, const char *path,
+                                     const char *channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    layout_active(name, channel, false);
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return sys->open_beneath(root, file, O_RDONLY | O_NONBLOCK, 0);
+}
+
+static uint64_t holder_target_size(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+struct holder_target holder_target_of_active(const struct sys *sys, int root,
+                                             const char *path,
+                                             const struct scan_channel *channel)
+{
+    struct holder_target t = {.file = 1, .first = channel->highest == 0};
+    memcpy(t.channel, channel->name, sizeof t.channel);
+    int fd = holder_target_open_active(sys, root, path, channel->name);
+    if (fd >= 0) {
+        t.known = file_known_of(fd);
+        t.offset = holder_target_size(fd);
+        close(fd);
+    }
+    return t;
+}
+
+bool holder_target_is_passed(const struct sys *sys, int root, const char *path,
+                             const struct holder_target *target, bool *grew)
+{
+    const struct holder_target_told *told = &target->told;
+    int fd = holder_target_open_active(sys, root, path, target->channel);
+    if (fd < 0) {
+        return false;
+    }
+    struct file_known known = file_known_of(fd);
+    uint64_t size = holder_target_size(fd);
+    bool same = file_known_same(&known, &target->known) && size >= target->offset;
+    bool alone = target->first && same;
+    bool in_it =
+        told->mark.bytes && (alone || told->offset >= BEGINNING_BYTES) &&
+        file_mark_match(sys, fd, NULL, &told->mark, told->offset) == FILE_MATCHES;
+    close(fd);
+    *grew = *grew || !same || size > target->offset;
+    return in_it && (!same || told->offset >= target->offset);
+}
+
 bool holder_target_note_line(struct holder_target *target,
                              const struct progress_line *line)
 {
@@ -59,6 +114,8 @@ bool holder_target_note_line(struct holder_target *target,
     target->told = (struct holder_target_told){
         .named = true,
         .reached = line->file > target->file || (same && line->offset >= target->offset),
-        .nearly = same && target->offset - line->offset <= HELD_BACK_BYTES};
+        .nearly = same && target->offset - line->offset <= HELD_BACK_BYTES,
+        .offset = line->offset,
+        .mark = line->mark};
     return true;
 }

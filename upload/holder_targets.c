@@ -21,14 +21,18 @@ static void collect_session(struct holder_targets *t, const struct selected *s,
     struct holder_session *session = &t->session[t->sessions];
     holder_session_open(session, s, scan, t->journal);
     size_t first = t->count;
-    for (unsigned c = 0; c < scan->channels && !session->hides_end; c++) {
+    bool renames = session->hides_end && scan->layout == SESSION_SHIFTING;
+    for (unsigned c = 0; c < scan->channels && (renames || !session->hides_end); c++) {
+        const struct scan_channel *channel = &scan->channel[c];
         struct holder_target *target = &t->target[t->count++];
-        *target =
-            holder_target_of(t->sys, t->root, s->path, scan->layout, &scan->channel[c]);
+        *target = renames
+                      ? holder_target_of_active(t->sys, t->root, s->path, channel)
+                      : holder_target_of(t->sys, t->root, s->path, scan->layout, channel);
         target->session = t->sessions;
-        session->hides_end = target->guessed;
+        renames = renames && target->known.inode;
+        session->hides_end = session->hides_end || target->guessed;
     }
-    t->count = session->hides_end ? first : t->count;
+    t->count = session->hides_end && !renames ? first : t->count;
 }
 
 /* \return false without memory. */
@@ -99,6 +103,20 @@ static bool target_is_left(const struct holder_targets *t,
     return !target->told.reached && !passed && (target->offset > 0 || target->file > 1);
 }
 
+/* Its writer lives, and what its files held at the call is sent. */
+static bool targets_session_is_passed(const struct holder_targets *t, size_t session)
+{
+    const struct holder_session *s = &t->session[session];
+    bool passed = t->first[session] < t->first[session + 1] && s->hides_end &&
+                  !s->told.doubted && !s->told.ends;
+    bool grew = false;
+    for (size_t i = t->first[session]; passed && i < t->first[session + 1]; i++) {
+        passed = holder_target_is_passed(t->sys, t->root, s->selected->path,
+                                         &t->target[i], &grew);
+    }
+    return passed && grew;
+}
+
 /* \return true if all of it is settled that can be before somebody acts. */
 static bool targets_session_is_over(const struct holder_targets *t, size_t session,
                                     bool holds_may_pass)
@@ -113,12 +131,13 @@ static bool targets_session_is_over(const struct holder_targets *t, size_t sessi
     }
     for (size_t i = t->first[session]; i < t->first[session + 1]; i++) {
         const struct holder_target *target = &t->target[i];
-        if (target_is_left(t, target) &&
+        if (!s->hides_end && target_is_left(t, target) &&
             !(held && (target->held || target->told.nearly))) {
             return false;
         }
     }
-    return holder_session_is_over(t->sys, t->root, s);
+    return holder_session_is_over(t->sys, t->root, s) ||
+           targets_session_is_passed(t, session);
 }
 
 bool holder_targets_over(struct holder_targets *t, bool holds_may_pass)

@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import sys
+import threading
+import uuid
 
 import existing_uploader
 import lib
@@ -441,6 +443,37 @@ def an_upload_names_what_it_waits_for(place):
         check(writer.id not in done.result["message"], "that one is complete")
         agent.send_signal(signal.SIGCONT)
         equal(lib.upload(place, s.url).returncode, 0, "it goes on")
+
+
+def a_running_job_of_the_older_layout_is_not_waited_for(place):
+    """Its files are never as they were at the call: what they held then is sent."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url)
+    for compress in (True, False):
+        writer = writers.Shifting(place.logs, str(uuid.uuid4()), compress=compress)
+        writer.rotate("device")
+        written, over = threading.Semaphore(0), threading.Event()
+
+        def write(writer=writer, written=written, over=over):
+            while not over.wait(0.05):
+                writer.line("device", times=9)
+                if len(writer.written["device"]) > 99999 * writer.rotations:
+                    writer.rotate("device")
+                written.release()
+
+        job = threading.Thread(target=write)
+        job.start()
+        for _ in range(3):
+            written.acquire()
+            before = bytes(writer.written["device"])
+            done = lib.upload(place, backend.url, "--session-id", writer.id, "--timeout=60s")
+            equal(done.returncode, 0, done.stdout)
+            check(backend.export(writer.id, "device").startswith(before), "what was there is sent")
+        over.set()
+        job.join()
+        writer.end()
+        until(lambda w=writer: lib.upload(place, backend.url, "--session-id", w.id).returncode == 0, "it has ended")
+        lib.holds(backend, writer)
 
 
 def what_is_removed_while_an_upload_waits_is_said(place):

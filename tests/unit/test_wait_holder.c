@@ -13,10 +13,12 @@
 #include "base/text.h"
 #include "tests/support/dirs.h"
 #include "upload/holder_look.h"
+#include "upload/source/file_mark.h"
 #include "upload/source/scan_session.h"
 #include "upload/wait_holder.h"
 
 #define ID     "11111111-1111-4111-8111-111111111111"
+#define LINE   39u /* bytes of one */
 #define HEADER "gpufl-progress 1 pid=1 program=x\n"
 
 static uint64_t after_the_deadline(void)
@@ -455,6 +457,65 @@ static void a_session_whose_end_is_hidden_is_over_once_its_files_are_settled(voi
     }
 }
 
+/* The active file of a session of 1.1 was rotated before; what is told lies in that. */
+static void
+a_session_that_is_written_all_the_time_is_over_where_that_is_passed(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned told; /* lines of the file */
+        uint32_t mark; /* that it is about */
+        const char *ends;
+        bool grows;
+        bool over;
+    } row[] = {
+        {20, 0, "", true, true},   {19, 0, "", true, false},
+        {20, 0, "", false, false}, {20, 0, " ends", true, false},
+        {20, 1, "", true, false},  {21, 0, "", true, true},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char line[LINE + 1];
+        char path[500];
+        char text[400];
+        bool changed;
+        struct looked look = {.dir = dirs_make(), .sys = sys_real};
+        snprintf(path, sizeof path, "%s/" ID, look.dir);
+        assert_int_equal(mkdir(path, 0755), 0);
+        dirs_append(path, "device.1.log", "{}\n");
+        struct record_mark mark = {0};
+        for (unsigned n = 0; n < 20; n++) {
+            snprintf(line, sizeof line, "{\"n\":%32u}\n", n);
+            dirs_append(path, "device.log", line);
+            mark = n < row[i].told ? file_mark_over(mark, line, LINE) : mark;
+        }
+        look.root = open(look.dir, O_RDONLY | O_DIRECTORY);
+        assert_int_equal(select_list(&look.sys, look.root, 0, &look.selection), GPUFL_OK);
+        assert_int_equal(holder_targets_open(&look.sys, look.root, &look.selection, NULL,
+                                             &look.targets),
+                         GPUFL_OK);
+        snprintf(line, sizeof line, "{\"n\":%32u}\n", 20u);
+        if (row[i].grows) {
+            dirs_append(path, "device.log", line);
+        }
+        mark = row[i].told > 20 ? file_mark_over(mark, line, LINE) : mark;
+        snprintf(path, sizeof path, "%s/.gpufl-agent", look.dir);
+        assert_int_equal(mkdir(path, 0755), 0);
+        snprintf(text, sizeof text,
+                 HEADER "!lines 9 0 0 3 16 0 seen=0%s mark=%u:%x\n" ID
+                        " device 7 %u 1 1\n",
+                 row[i].ends, mark.bytes, mark.crc32 + row[i].mark, row[i].told * LINE);
+        dirs_append(path, "progress", text);
+        assert_int_equal(holder_look(look.targets, NULL, &changed), GPUFL_OK);
+        if (holder_targets_over(look.targets, false) != row[i].over) {
+            fail_msg("row %zu", i);
+        }
+        holder_targets_close(look.targets);
+        select_free(&look.selection);
+        close(look.root);
+        dirs_remove(look.dir);
+    }
+}
+
 /* Nothing but its uploader's word tells whether the writer of an older layout lives. */
 static void a_session_of_an_older_layout_that_ends_is_waited_for(void **state)
 {
@@ -742,6 +803,8 @@ int main(void)
         cmocka_unit_test(a_session_that_cannot_be_read_is_not_sent),
         cmocka_unit_test(
             a_session_in_a_group_that_is_left_to_another_uploader_is_not_sent),
+        cmocka_unit_test(
+            a_session_that_is_written_all_the_time_is_over_where_that_is_passed),
         cmocka_unit_test(what_was_compared_in_another_epoch_is_not_over),
         cmocka_unit_test(a_session_that_says_that_it_is_sent_is_not_waited_for),
         cmocka_unit_test(windows_that_nobody_publishes_are_not_waited_for),

@@ -110,6 +110,10 @@ static void progress_add_stream(struct text *text, const struct record_stream *a
     if (end->epoch) {
         text_printf(text, PROGRESS_EPOCH "%" PRIx64, end->epoch);
     }
+    if (at->layout == 1 + SESSION_SHIFTING && at->mark.bytes) {
+        text_printf(text, PROGRESS_MARK "%" PRIu32 ":%" PRIx32, at->mark.bytes,
+                    at->mark.crc32);
+    }
     text_puts(text, "\n");
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, at->file, at->offset,
                 at->sequence, at->kind);

@@ -16,6 +16,7 @@
  *     !lines <lines> <refused lines> <losses> <layout> <marks> <outcome> [done]
  * [quarantined=<n>] [reached=<file>:<offset>] [seen=<stamp> [ends]]
  * [dir=<mark>:<boot>:<user>:<above>:<0|1>] [epoch=<hash>]
+ * [mark=<bytes>:<CRC-32>]
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  *
  * What `!owner` tells is about the `!held` of that path behind it; earlier versions
@@ -27,7 +28,8 @@
  * to come; "ends" = its writer has ended then, and nothing keeps it from being complete;
  * dir = by what the directory of the session is known again, as in struct directory_id,
  * in the first such line of a session; epoch = stands for that of the backend when it was
- * last known to have all of this, where the uploader asks for that again in another one.
+ * last known to have all of this, where the uploader asks for that again in another one;
+ * mark = of the bytes before the offset, in the layout of 1.1.
  * Earlier versions neither write nor read it. Programs linked with an older
  * libgpufl-upload read the files of a newer agent: they skip lines that begin with `!`
  * and that they do not know, but believe no line of a stream that has more than those six

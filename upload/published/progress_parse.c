@@ -37,6 +37,15 @@ static void progress_parse_directory(const char *told, struct directory_id *out)
     }
 }
 
+static void progress_parse_mark(const char *word, struct record_mark *out)
+{
+    struct record_mark mark;
+    if (word && sscanf(word, PROGRESS_MARK "%" SCNu32 ":%" SCNx32, &mark.bytes,
+                       &mark.crc32) == 2) {
+        *out = mark;
+    }
+}
+
 /* Of the stream that the next line names. Later versions may tell more. */
 static bool progress_parse_figures(const char *line, struct progress_line *next)
 {
@@ -74,6 +83,7 @@ static bool progress_parse_figures(const char *line, struct progress_line *next)
     if (epoch) {
         (void)sscanf(epoch, PROGRESS_EPOCH "%" SCNx64, &next->epoch);
     }
+    progress_parse_mark(parsed ? strstr(line + end, PROGRESS_MARK) : NULL, &next->mark);
     return parsed;
 }
 

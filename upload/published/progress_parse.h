@@ -17,6 +17,7 @@
 #define PROGRESS_ENDS        " ends"
 #define PROGRESS_DIRECTORY   " dir="
 #define PROGRESS_EPOCH       " epoch="
+#define PROGRESS_MARK        " mark="
 
 /** One line of a channel. */
 struct progress_line {
@@ -40,8 +41,9 @@ struct progress_line {
     bool tells_stamp; /**< as no earlier version does */
     bool ends;        /**< the session will be complete: nothing is in the way */
     uint64_t epoch;   /**< in which the backend had what is settled; 0 = not told */
-    bool complete;    /**< the backend knows the end of the session */
-    bool told;        /**< the figures are */
+    struct record_mark mark;       /**< before offset, of a file that others rename */
+    bool complete;                 /**< the backend knows the end of the session */
+    bool told;                     /**< the figures are */
     struct directory_id directory; /**< of the session; its user is 0 where it is not
                                       told: the first line of a session does */
 };
