@@ -227,8 +227,9 @@ static const struct {
       STEP(POWER, 0, 0), WAIT(19000)}},
     {"a_disk_that_loses_the_end_of_a_sealed_file",
      {PLAIN_OF(600, 10), .closes = true},
-     {BEGIN, WRITE(2), WAIT(9000), STEP(KILL, 0, 0), WRITE(2), STEP(CUT_FILE, 4, 1000),
-      STEP(SYNC, 0, 0), STEP(POWER, 0, 0), WAIT(19000)}},
+     {BEGIN, WRITE(2), WAIT(9000), STEP(MOODY, 1, 89), WRITE(2), WAIT(9000),
+      STEP(KILL, 0, 0), STEP(CUT_FILE, 4, 1000), STEP(SYNC, 0, 0), STEP(POWER, 0, 0),
+      STEP(MOODY, 0, 0), WAIT(19000)}},
     {"a_newest_sealed_file_of_another_host_that_is_deleted_unsent",
      {PLAIN_OF(600, 10), .far = true, .own_state = true, .jobs_far = true},
      {BEGIN, WRITE(2), END, STEP(DELETE_FILE, 5, 0)}},
@@ -246,6 +247,10 @@ static const struct {
      {PLAIN},
      {BEGIN, WRITE(6), END, WAIT(19000), STEP(KILL, 0, 0), STEP(STEAL, 0, 0),
       STEP(LOSE_STATE, 0, 0), WAIT(19000)}},
+    {"a_sealed_file_that_is_cut_before_anybody_saw_its_end",
+     {PLAIN_OF(600, 10), .lacks = true},
+     {BEGIN, WRITE(2), WAIT(9000), STEP(KILL, 0, 0), WRITE(2), STEP(CUT_FILE, 4, 1000),
+      WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

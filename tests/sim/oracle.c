@@ -279,6 +279,8 @@ static void judge_job(struct world *world, const struct job *job)
         history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (state == 0 && world->plan.closes) {
         history_fail("held", "%.8s is open", job->dir.id);
+    } else if (says_all && world->plan.lacks) {
+        history_fail("not held", "%.8s is %s", job->dir.id, states[state]);
     }
 }
 

@@ -116,6 +116,7 @@ struct plan_world {
     enum old_layout old;  /**< what half of the jobs are */
     bool all_old;         /**< all of them are */
     bool closes;          /**< no session may be held in the end, whatever happened */
+    bool lacks;           /**< each has to be: nobody knows that the origin has all */
     unsigned missing_max; /**< lines of a job, whatever happened; 0 = any number */
     bool untold;     /**< jobs leave their lock files empty, as earlier versions did */
     bool same_heads; /**< files of 1.1 begin with one and the same line */

@@ -113,13 +113,22 @@ static enum parting_result parting_earlier(struct stream *st,
     return of_newest ? parting_settle_cut(st, told, own->size, END_CUT) : PARTING_EARLIER;
 }
 
-/* The journal had settled just this end in a sealed file: what its disk lost since is at
- * the backend. A file that people cut and its writer wrote on is no shorter one; where
- * its seal was lost, too, no other one follows. */
-static bool parting_may_pass(const struct stream *st, const struct reply_end *told)
+/* The journal had settled just this end in a file that is sealed now. Where its seal was
+ * lost, no other one follows. */
+static bool parting_in_sealed(const struct stream *st, const struct reply_end *told)
 {
     return stream_place_is(&told->at, &st->end.at) &&
            st->end.at.file <= stream_newest_sealed(st) && !shifted_stream_is(st);
+}
+
+/* It was settled up to its sealed end, or was cut when it was the newest one: what its
+ * disk lost is at the backend. What its writer appended behind that end may be nowhere.
+ */
+static bool parting_all_was_settled(const struct stream *st)
+{
+    const struct stream_place *end = &st->end.at;
+    return st->file > end->file || st->end.state == END_CUT ||
+           (st->sealed.file == end->file && st->sealed.bytes == end->offset);
 }
 
 static enum parting_result parting_ask(struct stream *st, const struct reply_end *told,
@@ -149,10 +158,12 @@ enum parting_result end_parting_begin(struct stream *st, bool shorter)
     if (!shorter) {
         return person ? parting_ask(st, &told, &own, false) : PARTING_OTHER;
     }
-    if (parting_may_pass(st, &told)) {
+    if (parting_in_sealed(st, &told)) {
         bool lines = own.line.at.file == told.at.file && own.line.at.offset &&
                      !stream_place_is(&own.line.at, &told.at);
-        return lines ? parting_ask(st, &told, &own, true) : PARTING_PASSES;
+        if (lines || parting_all_was_settled(st)) {
+            return lines ? parting_ask(st, &told, &own, true) : PARTING_PASSES;
+        }
     }
     bool over = session_writer_is_gone(st->session) || stream_may_be_earlier_copy(st) ||
                 (person && stream_is_earlier_copy(st));
@@ -176,15 +187,16 @@ static enum parting_result parting_compare_end(struct stream *st,
                 p->there.file_crc == line->file_crc &&
                 (own.file_only || p->there.at.crc == line->at.crc);
     bool person = st->end.state == END_PARTING;
-    bool parts = !same && person && own.file == told.at.file;
-    bool sealed = parting_may_pass(st, &told);
-    bool passes = same && sealed;
+    bool sealed = parting_in_sealed(st, &told);
+    bool lacks = sealed && !parting_all_was_settled(st);
+    bool parts = (!same || lacks) && person && own.file == told.at.file;
     if (!same && sealed && st->asked_for == HELD_SHORTER) {
         st->asked_for = HELD_NOT; /* it is another one, of which the rest can be sent */
     }
-    enum parting_result result = passes  ? PARTING_PASSES
-                                 : same  ? parting_earlier(st, &told, &own)
-                                 : parts ? PARTING_GOES_ON
+    enum parting_result result = parts            ? PARTING_GOES_ON
+                                 : same && lacks  ? PARTING_LONGER
+                                 : same && sealed ? PARTING_PASSES
+                                 : same           ? parting_earlier(st, &told, &own)
                                  : person
                                      ? parting_give_up_rest(st, &told, own.size, END_CUT)
                                      : PARTING_OTHER;
