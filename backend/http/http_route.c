@@ -42,16 +42,14 @@ static struct ingest_request request_of(struct MHD_Connection *c, const struct b
     };
 }
 
-static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connection *c,
-                                const struct body *in)
+static int on_lines(struct http_service *service, const struct ingest_request *request,
+                    struct text *answer)
 {
-    struct ingest_request request = request_of(c, in);
-    struct text answer = {0};
-    int status = ingest(service->store, &service->retention, &request, &answer);
+    int status = ingest(service->store, &service->retention, request, answer);
     if (status == 200) {
-        changes_note(&service->changes, request.session);
+        changes_note(&service->changes, request->session);
     }
-    return http_respond(c, status, HTTP_JSON, &answer);
+    return status;
 }
 
 static void note_change(void *arg, const char *session)
@@ -60,42 +58,46 @@ static void note_change(void *arg, const char *session)
     changes_note(&service->changes, session);
 }
 
-static enum MHD_Result on_parts(struct http_service *service, struct MHD_Connection *c,
-                                const struct body *in)
+static int on_parts(struct http_service *service, const struct ingest_request *request,
+                    struct text *answer)
 {
-    struct ingest_request request = request_of(c, in);
-    struct text answer = {0};
-    int status = parts_take(service->store, &service->retention, &request, &answer,
-                            note_change, service);
-    return http_respond(c, status, HTTP_JSON, &answer);
+    return parts_take(service->store, &service->retention, request, answer, note_change,
+                      service);
 }
 
-static enum MHD_Result on_alive(struct http_service *service, struct MHD_Connection *c,
-                                const struct body *in)
+static int on_alive(struct http_service *service, const struct ingest_request *request,
+                    struct text *answer)
 {
-    struct ingest_request request = request_of(c, in);
-    struct text answer = {0};
-    int status = alive_told_take(service->store, &request, &answer, note_change, service);
-    return http_respond(c, status, HTTP_JSON, &answer);
+    return alive_told_take(service->store, request, answer, note_change, service);
 }
 
-static enum MHD_Result on_complete(struct http_service *service, struct MHD_Connection *c,
-                                   const struct body *in)
+static int on_complete(struct http_service *service, const struct ingest_request *request,
+                       struct text *answer)
 {
-    const char *session = header_of(c, PROTOCOL_H_SESSION);
-    if (!session || !layout_name_ok(session)) {
-        return http_respond_error(c, 400,
-                                  PROTOCOL_H_SESSION ": missing or not a session id");
+    if (!request->session || !layout_name_ok(request->session)) {
+        return ingest_refuse(answer, 400, "bad_request",
+                             PROTOCOL_H_SESSION ": missing or not a session id");
     }
-    struct text answer = {0};
-    int status = in->too_large
-                     ? ingest_refuse_large(&answer)
-                     : session_claim_judge(service->store, session, &in->bytes, &answer);
+    struct text claim = {.data = (char *)(uintptr_t)request->body, .len = request->len};
+    int status =
+        request->too_large
+            ? ingest_refuse_large(answer)
+            : session_claim_judge(service->store, request->session, &claim, answer);
     if (status == 200) {
-        changes_note(&service->changes, session);
+        changes_note(&service->changes, request->session);
     }
-    return http_respond(c, status, HTTP_JSON, &answer);
+    return status;
 }
+
+/* What takes a body. */
+static const struct taker {
+    const char *path;
+    int (*take)(struct http_service *service, const struct ingest_request *request,
+                struct text *answer);
+} takers[] = {{PROTOCOL_STREAM, on_lines},
+              {PROTOCOL_PARTS, on_parts},
+              {PROTOCOL_SESSION_COMPLETE, on_complete},
+              {PROTOCOL_ALIVE, on_alive}};
 
 static enum MHD_Result on_version(struct http_service *service, struct MHD_Connection *c)
 {
@@ -163,36 +165,50 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     return http_respond_error(c, 404, "no such path");
 }
 
+static const struct taker *taker_at(const char *url)
+{
+    const char *path = path_below_api(url);
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
+        if (strcmp(path, takers[i].path) == 0) {
+            return &takers[i];
+        }
+    }
+    return NULL;
+}
+
+/* What goes into a file that was removed is stored nowhere: it is looked for before the
+ * body is taken, and again before it is acknowledged. */
+static enum MHD_Result take_body(struct http_service *service, struct MHD_Connection *c,
+                                 const struct taker *taker, const struct body *in)
+{
+    struct ingest_request request = request_of(c, in);
+    struct text answer = {0};
+    int status = 0;
+    if (store_health_look(service->store)) {
+        status = taker->take(service, &request, &answer);
+    }
+    if (!store_health_look(service->store)) {
+        text_clear(&answer);
+        status = ingest_refuse_unwritten(service->store, &answer);
+    }
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
                                   const char *url, const struct body *in)
 {
-    const char *path = path_below_api(url);
+    const struct taker *taker = taker_at(url);
     if (!http_auth_allows(c, service->api_key)) {
         return http_respond_error(c, 401,
                                   "Authorization: the API key is missing or wrong");
     }
-    if (strcmp(path, PROTOCOL_STREAM) == 0) {
-        return on_lines(service, c, in);
-    }
-    if (strcmp(path, PROTOCOL_PARTS) == 0) {
-        return on_parts(service, c, in);
-    }
-    if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
-        return on_complete(service, c, in);
-    }
-    if (strcmp(path, PROTOCOL_ALIVE) == 0) {
-        return on_alive(service, c, in);
-    }
-    return http_respond_error(c, 404, "no such path");
+    return taker ? take_body(service, c, taker, in)
+                 : http_respond_error(c, 404, "no such path");
 }
 
 bool http_route_wants_body(const struct http_request *request)
 {
-    const char *path = path_below_api(request->url);
-    return strcmp(request->method, "POST") == 0 &&
-           (strcmp(path, PROTOCOL_STREAM) == 0 || strcmp(path, PROTOCOL_PARTS) == 0 ||
-            strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0 ||
-            strcmp(path, PROTOCOL_ALIVE) == 0);
+    return strcmp(request->method, "POST") == 0 && taker_at(request->url);
 }
 
 bool http_route_is_endless(const struct http_request *request)

@@ -14,7 +14,9 @@
 #include "backend/api/api_streams.h"
 #include "backend/http/http_query.h"
 #include "backend/http/http_respond.h"
+#include "backend/http/ingest.h"
 #include "backend/store/export.h"
+#include "backend/store/store_health.h"
 #include "backend/store/store_sessions.h"
 #include "schema/column_names.h"
 #include "schema/protocol.h"
@@ -221,6 +223,10 @@ static enum MHD_Result on_streams(struct store *store, struct MHD_Connection *c,
     const char *channel = argument(c, "channel");
     int64_t file = query_number(argument(c, "file"), 1, UINT32_MAX, 0);
     int64_t offset = query_number(argument(c, "offset"), 0, PROTOCOL_MAX_OFFSET, -1);
+    if (!store_health_look(store)) { /* a sender goes by what these answers tell */
+        return http_respond(c, ingest_refuse_unwritten(store, &answer), HTTP_JSON,
+                            &answer);
+    }
     if (!channel && !argument(c, "file") && !argument(c, "offset")) {
         int status = api_streams(store, session, &answer);
         return http_respond(c, status, HTTP_JSON, &answer);

@@ -38,10 +38,14 @@ int ingest_refuse_unwritten(const struct store *store, struct text *answer)
 {
     const char *why = store_health_why(store);
     bool full = store_health_is_full(store);
-    char message[300];
+    char message[400];
     snprintf(message, sizeof message, "the database could not be written: %s%s",
              why ? why : "unknown", full ? " (free some space)" : "");
-    return ingest_refuse(answer, full ? 507 : 500, full ? "full" : "store", message);
+    return ingest_refuse(answer,
+                         full                          ? 507
+                         : store_health_is_away(store) ? 503
+                                                       : 500,
+                         full ? "full" : "store", message);
 }
 
 static bool read_u32(const char *text, uint32_t *out)

@@ -42,7 +42,8 @@ int ingest_refuse_large(struct text *answer);
 int ingest_decode(const struct ingest_request *request, char **raw, size_t *raw_len,
                   struct text *answer);
 
-/** The answer when something could not be written: 507 on a full disk, else 500. */
+/** The answer when something could not be written: 507 on a full disk, 503 where
+ * a file of the database was removed or replaced, else 500. */
 int ingest_refuse_unwritten(const struct store *store, struct text *answer);
 
 #endif

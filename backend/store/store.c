@@ -11,6 +11,7 @@
 #include "backend/store/store_lock.h"
 #include "backend/store/store_owner.h"
 #include "backend/store/store_statement.h"
+#include "base/text.h"
 
 #define IN_MEMORY ":memory:" /* SQLite's name for it */
 
@@ -58,6 +59,21 @@ static bool open_own(struct store *store, const char *path, char why[256])
     return true;
 }
 
+/* SQLite's log lies beside the file itself, wherever a link to it is. */
+static bool note_files(struct store *store, const char *path)
+{
+    struct text wal = {0};
+    if (store->lock_fd < 0) {
+        return true;
+    }
+    text_printf(&wal, "%s-wal", sqlite3_db_filename(store->db, "main"));
+    text_append(&wal, "", 1);
+    bool ok = !wal.failed && store_file_note(&store->file, path, store->lock_fd) &&
+              store_file_note(&store->wal, wal.data, -1);
+    text_fini(&wal);
+    return ok;
+}
+
 gpufl_status store_open(const char *path, struct store **out, char why[256])
 {
     *out = NULL;
@@ -76,6 +92,11 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
         store_close(store);
         return GPUFL_ERR_IO;
     }
+    if (!note_files(store, path)) {
+        snprintf(why, 256, "out of memory");
+        store_close(store);
+        return GPUFL_ERR_NOMEM;
+    }
     *out = store;
     return GPUFL_OK;
 }
@@ -90,5 +111,7 @@ void store_close(struct store *store)
     if (store->lock_fd >= 0) {
         close(store->lock_fd);
     }
+    store_file_fini(&store->file);
+    store_file_fini(&store->wal);
     free(store);
 }

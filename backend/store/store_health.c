@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the reason of a failed write until a write as large succeeds, and logs both. */
+/* Keeps the reason of a failed write until a write as large succeeds, and tells while a
+ * file is not where it was opened; logs both. */
 #include "backend/store/store_health.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 
 #include "backend/store/store_statement.h"
 #include "base/log.h"
+#include "base/message.h"
 #include "base/sys.h"
 
 #define SAID_AGAIN_MS  10000u
@@ -55,14 +57,50 @@ void store_health_wrote(struct store *store, size_t bytes)
     }
 }
 
+static void store_health_say_away(struct store_health *health, const char *path)
+{
+    char name[200];
+    message_escape(path, name, sizeof name);
+    snprintf(health->why_away, sizeof health->why_away,
+             "%.*s%s: removed or replaced while in use (put it back, or restart the "
+             "backend)",
+             MESSAGE_VALUE(name, 150));
+    health->away = true;
+    health->away_ms = sys_real.now_ms();
+    log_error(&to_stderr, "store.failing", "reason=\"%s\"", health->why_away);
+}
+
+bool store_health_look(struct store *store)
+{
+    struct store_health *health = &store->health;
+    const struct store_file *gone = !store_file_is_there(&store->file)  ? &store->file
+                                    : !store_file_is_there(&store->wal) ? &store->wal
+                                                                        : NULL;
+    if (gone && !health->away) {
+        store_health_say_away(health, gone->path);
+    } else if (!gone && health->away) {
+        health->away = false;
+        log_info(&to_stderr, "store.works", "after_ms=%llu",
+                 (unsigned long long)(sys_real.now_ms() - health->away_ms));
+    }
+    return !gone;
+}
+
 const char *store_health_why(const struct store *store)
 {
-    return store->health.failing ? store->health.why : NULL;
+    return store->health.away      ? store->health.why_away
+           : store->health.failing ? store->health.why
+                                   : NULL;
+}
+
+bool store_health_is_away(const struct store *store)
+{
+    return store->health.away;
 }
 
 bool store_health_is_full(const struct store *store)
 {
-    return store->health.full;
+    return store->health.full && !store->health.away;
 }
 
 /* Writes what failed once more, as zeros that belong to no session. */
@@ -83,7 +121,8 @@ static void try_again(struct store *store)
 const char *store_health_ask(struct store *store)
 {
     uint64_t now_ms = sys_real.now_ms();
-    if (store->health.failing && now_ms - store->health.asked_ms >= ASKED_AGAIN_MS) {
+    if (store_health_look(store) && store->health.failing &&
+        now_ms - store->health.asked_ms >= ASKED_AGAIN_MS) {
         store->health.asked_ms = now_ms;
         try_again(store);
     }

@@ -10,6 +10,8 @@
 
 #include <gpufl/status.h>
 
+#include "backend/store/store_file.h"
+
 /** Each has one prepared statement, in store_schema.h. */
 enum statement {
     S_BEGIN,
@@ -92,6 +94,9 @@ struct store_health {
     uint64_t said_ms;
     uint64_t asked_ms;
     char why[200];
+    bool away; /**< a file is not where it was opened, … */
+    uint64_t away_ms;
+    char why_away[300];
 };
 
 /** Of store_clock.h: how far the clock of the day is from one that is never set. It is in
@@ -108,6 +113,8 @@ struct store {
     sqlite3 *db;
     char epoch[STORE_EPOCH_BYTES]; /**< of store_epoch.h */
     int lock_fd;                   /**< of store_lock(); -1 for a database in memory */
+    struct store_file file;        /**< of the database, … */
+    struct store_file wal;         /**< … and what is not in it yet; none in memory */
     struct store_health health;
     struct store_clock clock;
     uint64_t deleted;         /**< sessions, of which the log does not tell yet … */

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import resource
+import shutil
 import socket
 import sqlite3
 import sys
@@ -54,6 +55,72 @@ def a_second_server_on_the_database_is_refused(place):
     backend.kill()
     backend.start()
     equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
+@contextlib.contextmanager
+def _moved(path):
+    """Out of the way, and back."""
+    other = path.with_name("moved")
+    path.rename(other)
+    yield
+    if path.is_file():
+        path.unlink()
+    other.rename(path)
+
+
+@contextlib.contextmanager
+def _replaced(path):
+    """A copy is put over it, as from a backup."""
+    with _moved(path):
+        shutil.copyfile(path.with_name("moved"), path)
+        yield
+
+
+def _answers(backend):
+    """What a sender goes by, and what a monitor does."""
+    posts = [post(backend, line(2))[0],
+             *(post(backend, body, path=f"/api/v1/{path}")[0] for path, body in
+               (("events/parts", b'{"parts":[]}\n'), ("events/session-complete", b""),
+                ("events/alive", b'{"sessions":[{"session":"x","silent_ms":1}]}')))]
+    gets = [post(backend, b"", path=path, method="GET")[0]
+            for path in (f"/api/v1/sessions/{SESSION}/streams", "/healthz")]
+    return posts + gets
+
+
+def nothing_is_acknowledged_without_the_file(place):
+    """Whoever opens the path next, this server after its next start included, has none of it."""
+    folder = place.path / "data"
+    folder.mkdir()
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--db", folder / "backend.db")
+    window = ("w1", "device", 1)
+    equal(post(backend, line(1), window=window)[0], 200, "it works")
+    log = backend.process.log
+    cases = [(_moved, folder / "backend.db"), (_replaced, folder / "backend.db"), (_moved, folder),
+             (_moved, folder / "backend.db-wal"), (_replaced, folder / "backend.db-wal")]
+    for n, (change, path) in enumerate(cases, 1):
+        with change(path):
+            equal(_answers(backend), [503] * 6, f"{change.__name__} {path}")
+            status, answer = post(backend, line(1), window=window)
+            equal((status, answer["error"]), (503, "store"), "not even what was stored before")
+            named = folder / "backend.db" if path == folder else path
+            check(f"{named}: removed or replaced" in answer["message"], f"{answer}")
+            check("restart" in answer["message"], f"{answer}")
+            equal((log.read_text().count("store.failing"), log.read_text().count("store.works")), (n, n - 1), "said once")
+            equal(backend.export(SESSION, "device"), line(1), "what it holds open can be rescued")
+        equal(post(backend, b"", path="/healthz", method="GET", key="")[0], 200, "it is back")
+        equal(log.read_text().count("store.works"), n, "that is said")
+    equal(post(backend, line(1), window=window)[0], 200, "as before")
+    equal(backend.export(SESSION, "all"), b"", "nothing was taken meanwhile")
+
+
+def a_second_server_on_a_removed_database_ends_the_first(place):
+    first = lib.Backend(place, "--api-key", lib.KEY)
+    equal(post(first, line(1))[0], 200, "it works")
+    for path in place.path.glob("backend.db*"):
+        path.unlink()
+    second = lib.Backend(place, "--api-key", lib.KEY)
+    equal((post(first, line(2))[0], post(second, line(3))[0]), (503, 200), "one of them stores")
+    equal(second.export(SESSION, "device"), line(3), "what is stored")
 
 
 def _headers(path, length, key=None, method="POST", **more):
