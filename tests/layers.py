@@ -96,7 +96,7 @@ SYSTEM = {
             "linux/magic.h", "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h",
              "sys/syscall.h", "sys/vfs.h"},
     "collector-lib": {"link.h", "sys/auxv.h", "sys/syscall.h"},
-    "collector-lib/core": {"execinfo.h", "poll.h", "sys/random.h", "sys/resource.h", "sys/statvfs.h", "sys/uio.h"},
+    "collector-lib/core": {"execinfo.h", "poll.h", "sched.h", "sys/random.h", "sys/resource.h", "sys/statvfs.h", "sys/uio.h"},
     "collector-lib/job": {"sys/wait.h"},
     "collector-lib/sample": {"arpa/inet.h", "net/if.h", "sys/ioctl.h", "sys/socket.h", "sys/sysinfo.h"},
     "collector-lib/trace": {"elf.h", "link.h"},

@@ -4,6 +4,7 @@
 #include "collector-lib/core/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -65,6 +66,18 @@ struct thread_begin {
     void *arg;
 };
 
+/* A thread inherits the policy of the one that makes it. One of a real-time policy would
+ * take the processor from threads of the job that have another, or a lower priority.
+ * With SCHED_RESET_ON_FORK, it is not inherited. */
+static void leave_real_time(void)
+{
+    const struct sched_param none = {.sched_priority = 0};
+    int policy = sched_getscheduler(0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
+    }
+}
+
 /* A thread names itself: another one needs a descriptor for that. */
 static void *run_named(void *arg)
 {
@@ -72,6 +85,7 @@ static void *run_named(void *arg)
     struct held_floats of_job;
     free(arg);
     held_floats_begin(&of_job); /* which it has inherited */
+    leave_real_time();
     thread_rename(names[begin.kind]);
     return begin.run(begin.arg);
 }

@@ -20,9 +20,9 @@ enum thread_kind {
     THREAD_LAST,    /* gpufl-last */
 };
 
-/** Starts \p run(\p arg) with all signals blocked, since they are meant for the job, and
- * with 1 MiB of stack at least, also if the job has set a smaller default. \return 0 or
- * an errno. */
+/** Starts \p run(\p arg) with all signals blocked, since they are meant for the job, with
+ * no real-time policy, and with 1 MiB of stack at least, also if the job has set a
+ * smaller default. \return 0 or an errno. */
 int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg);
 
 /** Whether a thread of this kind has this name. */
