@@ -51,7 +51,10 @@
       "their record could not be read")                                                  \
     X(LOSS_LAUNCHES, "launches",                                                         \
       "launches without a record of their kernel: they were captured into a graph, had " \
-      "not ended, or another profiler took CUPTI's buffers")                             \
+      "not ended, another profiler took CUPTI's buffers, or a fetch failed")             \
+    X(LOSS_FETCHES, "fetches",                                                           \
+      "fetches of CUPTI's records that failed: how many kernels, copies, sets, "         \
+      "allocations and graphs are missing is not known")                                 \
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \

@@ -6,6 +6,7 @@
 #include "collector-lib/cupti/activity.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,7 +53,9 @@ static struct {
     struct buffer *taken;
     uint64_t dropped;
     _Atomic uint64_t foreign; /* buffers that another client had lent */
-    CUptiResult flushed;      /* the last flush's result */
+    uint64_t fetches_failed;
+    bool fetch_failed;   /* this one */
+    char fetch_why[256]; /* the last one */
     struct activity_decode decode;
 } activity;
 
@@ -134,7 +137,8 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     buffers_configure(config->buffer_bytes, config->buffers_max);
     activity.dropped = 0;
     atomic_store_explicit(&activity.foreign, 0, memory_order_relaxed);
-    activity.flushed = CUPTI_SUCCESS;
+    activity.fetches_failed = 0;
+    activity.fetch_why[0] = '\0';
     memset(&activity.decode, 0, sizeof activity.decode);
     CUptiResult compared = compare_clocks();
     if (compared != CUPTI_SUCCESS) {
@@ -199,9 +203,36 @@ static struct buffer *take_completed(void)
     return *end = buffers_take();
 }
 
+/* CUPTI is not called before the job's first call of CUDA: if we are injected, cuInit,
+ * which loads us, may still be running on another thread. */
+static bool anything_to_collect(void)
+{
+    return calls_heard() || !calls_told() || buffers_out() > 0;
+}
+
+static void check_fetch(CUptiResult result, const char *what)
+{
+    if (result != CUPTI_SUCCESS && anything_to_collect()) {
+        activity.fetch_failed = true;
+        cupti_api_refused(activity.fetch_why, sizeof activity.fetch_why, what, result);
+    }
+}
+
 static void flush_records(uint32_t flag)
 {
-    activity.flushed = cupti.ActivityFlushAll(flag);
+    check_fetch(cupti.ActivityFlushAll(flag), "to return records");
+}
+
+static void count_dropped(void)
+{
+    size_t dropped = 0;
+    bool ran_out = buffers_ran_out();
+    CUptiResult result = cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped);
+    if (result == CUPTI_SUCCESS) {
+        activity.dropped += dropped;
+    } else if (ran_out) {
+        check_fetch(result, "to say how many records it dropped");
+    }
 }
 
 /* Kernels that were launched just before the end get time to finish. */
@@ -219,27 +250,28 @@ static void wait_for_kernels(void)
     take_completed();
 }
 
-/* CUPTI is not called before the job's first call of CUDA: if we are injected, cuInit,
- * which loads us, may still be running on another thread. */
-static bool anything_to_collect(void)
-{
-    return calls_heard() || !calls_told() || buffers_out() > 0;
-}
-
 void activity_collect(bool last)
 {
-    size_t dropped = 0;
     if (!last && (!anything_to_collect() || cupti_driver_is_over())) {
         return;
     }
+    activity.fetch_failed = false;
     flush_records(0);
     take_completed();
     if (last) {
         wait_for_kernels();
     }
     follow_clock();
-    if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS) {
-        activity.dropped += dropped;
+    count_dropped();
+    activity.fetches_failed += activity.fetch_failed;
+}
+
+void activity_collect_nothing(void)
+{
+    if (buffers_out() > 0) {
+        activity.fetches_failed++;
+        snprintf(activity.fetch_why, sizeof activity.fetch_why,
+                 "the CUDA driver had shut down before the last records were fetched");
     }
 }
 
@@ -269,8 +301,8 @@ void activity_status(struct tracer_status *out)
     uint64_t launched = calls_launched();
     uint64_t told = activity.decode.ended + activity.dropped + activity.decode.unknown;
     out->unrecorded = launched > told ? launched - told : 0;
-    out->refused =
-        activity.flushed == CUPTI_SUCCESS ? NULL : cupti_api_error(activity.flushed);
+    out->fetches_failed = activity.fetches_failed;
+    snprintf(out->fetch_why, sizeof out->fetch_why, "%s", activity.fetch_why);
     out->records = activity.decode.records;
     out->dropped = activity.dropped;
     out->foreign = atomic_load_explicit(&activity.foreign, memory_order_relaxed);

@@ -13,6 +13,9 @@ void activity_collect(bool last);
 void activity_deliver(const struct tracer_sink *sink);
 void activity_status(struct tracer_status *out);
 
+/** Counts what CUPTI still holds as not fetched: it can be asked no more. */
+void activity_collect_nothing(void);
+
 /** Disables them. */
 void activity_stop(void);
 

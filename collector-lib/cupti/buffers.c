@@ -18,6 +18,7 @@ static struct {
     struct buffer *free;
     struct buffer *lent;          /* CUPTI has them */
     struct buffer *first, **last; /* completed */
+    bool ran_out;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first};
 
 void buffers_configure(size_t bytes, unsigned max)
@@ -34,6 +35,7 @@ void buffers_configure(size_t bytes, unsigned max)
     }
     pool.bytes = bytes;
     pool.max = max;
+    pool.ran_out = false;
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -65,6 +67,7 @@ uint8_t *buffers_request(size_t *size)
         pool.lent = b;
         pool.out++;
     }
+    pool.ran_out |= !b;
     *size = b ? pool.bytes : 0;
     pthread_mutex_unlock(&pool.lock);
     return b ? b->bytes : NULL;
@@ -115,6 +118,15 @@ void buffers_release(struct buffer *b)
     pool.free = b;
     pool.out--;
     pthread_mutex_unlock(&pool.lock);
+}
+
+bool buffers_ran_out(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    bool ran_out = pool.ran_out;
+    pool.ran_out = false;
+    pthread_mutex_unlock(&pool.lock);
+    return ran_out;
 }
 
 unsigned buffers_out(void)

@@ -31,6 +31,9 @@ struct buffer *buffers_take(void);
 /** Puts a buffer back into the pool. */
 void buffers_release(struct buffer *buffer);
 
+/** True if a request came to nothing since the last call. */
+bool buffers_ran_out(void);
+
 /** How many buffers CUPTI holds or wait to be released. */
 unsigned buffers_out(void);
 

@@ -107,7 +107,9 @@ static void module_collect(bool last)
     if (last && !over) {
         pc_sampling_finish();
     }
-    if (!over) {
+    if (over) {
+        activity_collect_nothing();
+    } else {
         activity_collect(last);
     }
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    10u
+#define TRACER_ABI    11u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /* Devices have the vendor's numbers of this process. */
@@ -143,14 +143,15 @@ enum tracer_part {
 /** Counters since tracer->start. */
 struct tracer_status {
     uint64_t records;
-    uint64_t dropped;         /**< records for which there was no buffer */
-    uint64_t incomplete;      /**< kernels that had not ended at the end */
-    uint64_t unknown;         /**< records that could not be read */
-    uint64_t foreign;         /**< buffers with records that another client had lent */
-    uint64_t unrecorded;      /**< other launches without a record, so far */
-    const char *refused;      /**< why the library returns no records; NULL = it does */
-    uint64_t samples;         /**< of instructions */
-    uint64_t samples_dropped; /**< at least */
+    uint64_t dropped;            /**< records for which there was no buffer */
+    uint64_t incomplete;         /**< kernels that had not ended at the end */
+    uint64_t unknown;            /**< records that could not be read */
+    uint64_t foreign;            /**< buffers with records that another client had lent */
+    uint64_t unrecorded;         /**< other launches without a record, so far */
+    uint64_t fetches_failed;     /**< it is not known how many records are missing */
+    char fetch_why[256];         /**< the last of these */
+    uint64_t samples;            /**< of instructions */
+    uint64_t samples_dropped;    /**< at least */
     uint64_t contexts_unsampled; /**< that could not be sampled */
     uint64_t
         modules_dropped; /**< whose line tables found no room, counted at each load */

@@ -77,14 +77,14 @@ bool tracing_deliver(struct tracing *t)
 /* A profiler that registers with CUPTI after us gets our records. */
 static void report_no_records(const struct tracing *t)
 {
-    if (t->status.unrecorded && !t->status.records) {
-        library_log(
-            GPUFL_LOG_WARNING,
-            "no kernels recorded: CUPTI returned no record of %" PRIu64
-            " launches%s%s; if another profiler uses CUPTI (PyTorch's, JAX's), run "
-            "without it",
-            t->status.unrecorded, t->status.refused ? ": " : "",
-            t->status.refused ? t->status.refused : "");
+    if (t->status.fetches_failed) {
+        library_log(GPUFL_LOG_WARNING, "records may be missing: %s", t->status.fetch_why);
+    } else if (t->status.unrecorded && !t->status.records) {
+        library_log(GPUFL_LOG_WARNING,
+                    "no kernels recorded: CUPTI returned no record of %" PRIu64
+                    " launches; if another profiler uses CUPTI (PyTorch's, JAX's), run "
+                    "without it",
+                    t->status.unrecorded);
     }
 }
 

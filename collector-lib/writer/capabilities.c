@@ -80,6 +80,12 @@ static struct feature traced_feature(const struct tracing *t, const char *name,
     return f;
 }
 
+/* Of those that CUPTI collects. */
+static void miss_records(struct feature *f, const struct tracer_status *s)
+{
+    miss_count(f, "fetches_failed", s->fetches_failed, s->fetch_why);
+}
+
 /* Records that CUPTI may refuse by themselves: \p first to \p last. */
 static struct feature record_feature(const struct tracing *t, const char *name,
                                      bool requested, uint64_t records,
@@ -99,6 +105,8 @@ static struct feature record_feature(const struct tracing *t, const char *name,
     if (refused > last - first) { /* all of it */
         f.status = "skipped";
         f.mode = "";
+    } else if (*f.mode) {
+        miss_records(&f, &t->status);
     }
     return f;
 }
@@ -195,6 +203,7 @@ static void miss_kernels(struct feature *f, const struct tracer_status *s,
              " kernels had not ended, %" PRIu64 " could not be read",
              s->dropped, s->incomplete, s->unknown);
     miss_count(f, "records_lost", losses->count[LOSS_RECORDS], message);
+    miss_records(f, s);
     miss_count(f, "names_lost", losses->count[LOSS_KERNEL_NAMES],
                "there was no room for the names of this many kernels");
     miss_count(f, "foreign_buffers", s->foreign,
@@ -202,7 +211,8 @@ static void miss_kernels(struct feature *f, const struct tracer_status *s,
                "them were not read");
     miss_count(f, "launches_without_record", losses->count[LOSS_LAUNCHES],
                "this many launches have no kernel: they were captured into a graph, had "
-               "not ended, or another profiler took CUPTI's buffers meanwhile");
+               "not ended, another profiler took CUPTI's buffers meanwhile, or a fetch "
+               "failed");
 }
 
 static void write_kernels(struct text *out, const struct tracing *t, bool above,

@@ -530,6 +530,8 @@ int main(int argc, char **argv)
         gpu.waits();
     } else if (strcmp(part, "ends") == 0) {
         gpu.ends();
+    } else if (strcmp(part, "others") == 0) {
+        gpu.others(4096);
     } else if (strcmp(part, "idle") == 0) {
         idle();
     } else if (strchr(part, '=')) {

@@ -410,6 +410,8 @@ def a_first_launch_that_exit_overtakes_calls_no_cupti_behind_the_runtime(place):
     done, _ = _live(place, "init:1", "spin:1", "nap:300000", "return:5", LIFE_GPU="1", FAKE_CUPTI_OVERTAKEN="1")
     equal((done.returncode, "without a runtime" in done.stderr), (5, False), done.stderr)
     equal(_ended(place), [True], "the session has an end")
+    equal(done.stderr.count("records may be missing: the CUDA driver had shut down"), 1, done.stderr)
+    equal(done.stderr.count("  1 fetches of CUPTI's records that failed"), 1, done.stderr)
 
 
 def exit_beside_a_call_that_hangs_is_said(place):
