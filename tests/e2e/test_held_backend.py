@@ -262,6 +262,31 @@ def a_file_that_was_cut_and_written_on_before_it_was_sealed(place):
     equal([line for line in new if line not in export], [], "what is new in it is sent")
 
 
+def an_active_file_that_was_cut_below_what_was_sent_of_it(place):
+    """Its writer wrote on, and told that: that the backend has what was sent is not all. Given up, or put back."""
+    backend = _backend(place)
+    for n in range(4):
+        writer = Live(place.logs)
+        writer.line("device", times=10)
+        equal(_upload(place, backend.url).returncode, 0, "some is sent")
+        sent = backend.export(writer.id, "device")
+        writer.line("device", times=20)
+        writer.end()
+        whole = writer.active("device").read_bytes()
+        os.truncate(writer.active("device"), len(whole.splitlines(keepends=True)[0]) + 10 * (n // 2))
+        for _ in range(2):
+            words = _is_held(place, _upload(place, backend.url), "cut")
+        equal(backend.export(writer.id, "device"), sent, "nothing is sent")
+        if n % 2:
+            writer.active("device").write_bytes(whole)
+            _goes_on(place, backend, writer)
+        else:
+            _ended(place, backend, writer, words, 0)
+            equal(backend.export(writer.id, "device"), sent, "nothing of it is sent")
+        shutil.rmtree(place.logs / STATE)
+        shutil.rmtree(writer.dir)
+
+
 def lines_up_to_a_file_that_is_gone(place):
     """Another process gives them up than the one that found it."""
     def run(backend, resolve):

@@ -289,6 +289,38 @@ static void a_sealed_file_that_is_cut_below_what_was_sent_of_it_while_active(voi
     }
 }
 
+/* Unless the writer told on this boot that it had written more than was sent. */
+static void an_active_file_that_was_cut_lacks_what_its_writer_told(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 4; what++) {
+        bool more = what != 1;
+        struct live_session s;
+        struct rig *rig = with_thirty_sent(&s);
+        lines(&s, 30, more ? 40 : 30);
+        live_tell(&s, what == 0 ? "another boot" : NULL, "device", 1, device_bytes(&s));
+        cut(&s, "device.log", device_bytes(&s) - 150);
+        live_close(&s);
+        if (what == 3) {
+            rig_lose_journal(rig);
+        }
+        for (int runs = 0; runs < 2 && what >= 2; runs++) {
+            run_again(rig);
+            assert_true(is_held(rig, HELD_CUT));
+            assert_ended(rig, 0);
+            rig_stop(rig);
+        }
+        run_again(rig);
+        if (what >= 2) {
+            give_up(rig);
+            rig_run(rig, 10 * MINUTES_MS, false);
+        }
+        assert_int_equal(device(rig)->end.at.lines, 30);
+        assert_ended(rig, what >= 2 ? 2 : 1);
+        rig_delete(rig);
+    }
+}
+
 static void a_cut_file_that_grows_is_compared_again(void **state)
 {
     (void)state;
@@ -553,6 +585,7 @@ int main(void)
         cmocka_unit_test(while_the_writer_lives_the_rest_is_waited_for),
         cmocka_unit_test(a_shorter_file_with_other_bytes_is_held),
         cmocka_unit_test(nothing_proves_an_empty_file),
+        cmocka_unit_test(an_active_file_that_was_cut_lacks_what_its_writer_told),
         cmocka_unit_test(
             a_sealed_file_that_is_cut_below_what_was_sent_of_it_while_active),
         cmocka_unit_test(a_cut_file_that_grows_is_compared_again),

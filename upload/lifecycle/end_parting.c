@@ -11,6 +11,7 @@
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_proof.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/returned.h"
 #include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/file_number.h"
@@ -76,6 +77,9 @@ static enum parting_result parting_settle_cut(struct stream *st,
     }
     st->cut_at = size + 1;
     st->asked_for = HELD_NOT;
+    if (missing_behind_cut(st)) {
+        return PARTING_CUT; /* the next inspection holds it */
+    }
     log_warn(engine->config.log, "session.cut",
              "session=%s channel=%s file=%u bytes=%llu note=\"its files end before what "
              "was sent of them: the backend has the rest\"",

@@ -52,14 +52,26 @@ static bool missing_of_copy(const struct stream *st)
            (st->told_fit == TOLD_LATER || !shutdown_is_last(st));
 }
 
+bool missing_behind_cut(const struct stream *st)
+{
+    bool again = st->end.state == END_CUT && stream_seen_bytes(st) < st->offset;
+    return (again || stream_is_cut(st)) && st->session->layout == SESSION_LIVE &&
+           !st->lost && !st->delivered && missing_is_told(st);
+}
+
+static bool missing_lacks(const struct stream *st)
+{
+    return stream_is_cut(st) ? missing_behind_cut(st)
+                             : st->told_fit == TOLD_LESS ||
+                                   (st->told_fit == TOLD_OTHER && !shutdown_is_last(st));
+}
+
 /* A loss that a person has given up, or that the backend knows, is not said twice. */
 static enum held_reason missing_why(const struct stream *st, bool gone)
 {
-    bool due =
-        gone && st->session->layout == SESSION_LIVE && !st->lost && !stream_is_cut(st);
-    bool told = due && (st->told_fit == TOLD_LESS ||
-                        (st->told_fit == TOLD_OTHER && !shutdown_is_last(st)));
-    return told ? HELD_CUT : due && missing_of_copy(st) ? HELD_COPIED : HELD_NOT;
+    bool due = gone && st->session->layout == SESSION_LIVE && !st->lost;
+    bool copied = due && !stream_is_cut(st) && missing_of_copy(st);
+    return due && missing_lacks(st) ? HELD_CUT : copied ? HELD_COPIED : HELD_NOT;
 }
 
 enum held_reason missing_end(const struct stream *st)

@@ -16,6 +16,10 @@ enum held_reason missing_end(const struct stream *stream);
 /** \return as missing_end(), if a person says that the writer of a copy is gone. */
 enum held_reason missing_end_said(const struct stream *stream);
 
+/** \return true if its active file was cut below what was sent of it, and its writer,
+ * which is gone, had written more than that: the backend has not got the rest. */
+bool missing_behind_cut(const struct stream *stream);
+
 /** Where a stream of the layout of 1.1 is: rotation raises all numbers together, so any
  * number tells which file in time has it. */
 struct missing_late {

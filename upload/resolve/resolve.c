@@ -13,6 +13,7 @@
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
@@ -118,7 +119,7 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
-    if (stream_is_cut(st)) {
+    if (stream_is_cut(st) && !missing_behind_cut(st)) {
         return;
     }
     resolve_find(&r);

@@ -361,6 +361,8 @@ void resolve_find(struct resolving *r)
         }
     } else if (st->session->layout == SESSION_SHIFTING) {
         resolve_shifting(r);
+    } else if (missing_behind_cut(st)) {
+        resolve_end(r, HELD_CUT);
     } else {
         resolve_live(r);
     }
