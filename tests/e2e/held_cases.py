@@ -293,6 +293,30 @@ def damaged_unsent(scene):
     return writer, lost
 
 
+def _cut_off(scene, blob, at):
+    """Its first file was compressed, and is cut off in a line: what comes before that is sent."""
+    writer = Live(scene.home)
+    write(writer, lines=2)
+    writer.line("device", blob="x" * blob)
+    writer.rotate("device")
+    write(writer)
+    writer.end()
+    plain = (writer.dir / "device.1.log").read_bytes()
+    scene.take(writer.dir / "device.1.log")
+    packed = gzip.compress(plain, 0)  # not made smaller, so that it can be cut off anywhere
+    (writer.dir / "device.1.log.gz").write_bytes(packed[:packed.index(b"x" * 50) + at])
+    return writer, {plain.splitlines()[-1]}
+
+
+def damaged_in_a_line(scene):
+    return _cut_off(scene, 100, 50)
+
+
+def damaged_in_a_long_line(scene):
+    """It does not fit in a batch."""
+    return _cut_off(scene, 3 << 20, 2 << 20)
+
+
 def unreadable(scene):
     writer = _rotated(Live(scene.home))
     writer.end()

@@ -277,13 +277,12 @@ static enum made batch_long_line(struct stream *st)
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
-    gpufl_status status = GPUFL_ERR_NOMEM;
-    if (raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES)) {
-        status =
-            tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk);
-    }
+    gpufl_status status = raw_lines_read(engine, &where, &chunk);
     if (status == GPUFL_BUSY) {
         stream_decode_on(st);
+    }
+    if (status == GPUFL_ERR_FORMAT) { /* a compressed file that is cut off in the line */
+        return read_problem_judge(st, status, &chunk);
     }
     if (status != GPUFL_OK) {
         return MADE_NOTHING;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "schema/protocol.h"
+
 static bool raw_lines_resize(struct engine *engine, size_t cap)
 {
     char *raw = realloc(engine->raw, cap + 1);
@@ -17,6 +19,14 @@ static bool raw_lines_resize(struct engine *engine, size_t cap)
 bool raw_lines_grow(struct engine *engine, size_t cap)
 {
     return (engine->raw && engine->raw_cap >= cap) || raw_lines_resize(engine, cap);
+}
+
+gpufl_status raw_lines_read(struct engine *engine, const struct tail_where *where,
+                            struct tail_chunk *out)
+{
+    return raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES)
+               ? tail_read(engine->config.sys, where, engine->raw, engine->raw_cap, out)
+               : GPUFL_ERR_NOMEM;
 }
 
 void raw_lines_shrink(struct engine *engine)

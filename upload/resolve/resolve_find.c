@@ -9,6 +9,7 @@
 #include "upload/batch/batch.h"
 #include "upload/batch/window.h"
 #include "upload/core/offer.h"
+#include "upload/core/raw_lines.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/missing.h"
@@ -120,10 +121,9 @@ static void resolve_live_file(struct resolving *r, enum held_reason reason)
 static gpufl_status resolve_read_on(const struct stream *st, struct tail_where *where,
                                     struct tail_chunk *chunk)
 {
-    struct engine *engine = st->session->root->engine;
     for (;;) {
         where->sealed_only = where->file <= st->highest;
-        gpufl_status status = tail_read(engine->config.sys, where, engine->raw, 1, chunk);
+        gpufl_status status = raw_lines_read(st->session->root->engine, where, chunk);
         if (status != GPUFL_OK || chunk->len > 0 || where->file > st->highest) {
             return status;
         }
@@ -182,7 +182,7 @@ static void resolve_live(struct resolving *r)
     where.known = &known;
     where.any_number = where.any_number || r->reason != HELD_NOT;
     gpufl_status status = resolve_read_on(st, &where, &chunk);
-    if (status == GPUFL_BUSY) {
+    if (status == GPUFL_BUSY || status == GPUFL_ERR_NOMEM) {
         return; /* nothing is known of it yet: resolve_stream() */
     }
     if (status != GPUFL_OK && where.file > r->to.file) {
@@ -280,14 +280,13 @@ static void resolve_shifting(struct resolving *r)
         status = shifting_first(sys, &where, st->highest, &place);
         status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
     } else {
-        status =
-            tail_read(sys, &where, engine->raw, engine->config.max_batch_bytes, &chunk);
+        status = raw_lines_read(engine, &where, &chunk);
         if (status == GPUFL_OK && chunk.len == 0 && chunk.index > 0) {
             status = shifting_next(sys, &where, &place);
             status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
         }
     }
-    if (status == GPUFL_BUSY) {
+    if (status == GPUFL_BUSY || status == GPUFL_ERR_NOMEM) {
         return; /* likewise */
     }
     if (status == GPUFL_ERR_NOT_FOUND) {
@@ -366,6 +365,7 @@ void resolve_find(struct resolving *r)
     } else {
         resolve_live(r);
     }
+    raw_lines_shrink(engine);
     if (r->reason == HELD_NOT && st->gap && !r->may_double) {
         r->reason = HELD_GAP;
     }
