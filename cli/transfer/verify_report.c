@@ -74,7 +74,7 @@ static void report_why(struct text *out, const struct verify_stream *s)
         report_missing(out, s);
         break;
     case VERIFY_EXPIRED:
-        text_puts(out, "the backend has deleted its lines, by age");
+        text_puts(out, "the backend has deleted its lines, for their age or for room");
         break;
     case VERIFY_BY_WINDOWS:
         text_puts(out, "not compared: it was, or will be, sent without positions");

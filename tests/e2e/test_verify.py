@@ -458,6 +458,20 @@ def lines_without_positions_are_not_stored_twice_by_resend(place):
         place.logs.mkdir(mode=0o700)
 
 
+def lines_that_the_backend_deleted_are_said(place):
+    """Which does not tell whether for their age or for room."""
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "1MiB")
+    writers = Live(place.logs), Live(place.logs)
+    for writer in writers:
+        for _ in range(10):
+            writer.line("device", blob=os.urandom(70000).hex())
+        writer.end()
+        equal(lib.upload(place, backend.url, "--session-id", writer.id).returncode, 0, "sent")
+    lib.until(lambda: backend.session(writers[0].id) is None, "the first one is deleted")
+    done = _verify(place, backend, rc=1)
+    check("  device: the backend has deleted its lines, for their age or for room\n" in done.stdout, done.stdout)
+
+
 def what_cannot_be_asked_is_an_error(place):
     backend, _ = _sent(place)
     for args, env, words in (
