@@ -213,8 +213,10 @@ static const char *trial_judge(const struct trial *t, const struct transport_rep
 {
     switch (check) {
     case KEY_REFUSED:
-        return token_value(&t->start.token)[0]
-                   ? "the backend refused the API key (give another one by --token-file)"
+        return reply->status == 403 ? KEY_CHECK_SAYS_403
+                   " (correct that, or give a key by --token-file)"
+               : token_value(&t->start.token)[0]
+                   ? KEY_CHECK_SAYS_401 " (give another one by --token-file)"
                    : "the backend asks for an API key (give one by --token-file)";
     case KEY_LATER:
         return reply->status ? "the backend cannot answer now (try again later)"

@@ -168,14 +168,17 @@ static enum key_check holder_ask_key(const struct upload *u, struct holder_origi
 static void holder_key_refused(struct upload *u, struct holder_origin *origin)
 {
     struct upload_result_words words;
+    bool asks = origin->http_status == 401 && !*u->options.api_key;
     upload_result_words_of(&u->options, u->name, false, &words);
     u->result->http_status = origin->http_status;
-    holder_origin_end(
-        origin, upload_result_say(
-                    u->result, GPUFL_ERR_AUTH, "%s: the backend %s; %s (nothing is lost)",
-                    origin->error,
-                    *u->options.api_key ? "refused the API key" : "asks for an API key",
-                    words.key));
+    holder_origin_end(origin,
+                      upload_result_say(u->result, GPUFL_ERR_AUTH,
+                                        "%s: %s; %s (nothing is lost)", origin->error,
+                                        asks ? "the backend asks for an API key"
+                                             : key_check_says(origin->http_status),
+                                        origin->http_status == 401
+                                            ? words.key
+                                            : "run it again when that is corrected"));
 }
 
 static gpufl_status holder_origin_say_untold(const struct upload *u, const char *why)

@@ -112,9 +112,7 @@ static void act_stop(struct act *act, gpufl_status status, const char *said)
                      url, act->to->backend_url, said);
     } else if (status == GPUFL_ERR_AUTH) {
         message_line("gpufl quarantine",
-                     "%s: the backend refused the key: %s (the ranges stay "
-                     "quarantined; give another key)",
-                     key, said);
+                     "%s: %s (the ranges stay quarantined; give another key)", key, said);
     } else {
         message_line("gpufl quarantine",
                      "%s: '%s': %s (the ranges stay quarantined; check the "

@@ -51,9 +51,8 @@ static int verify_fail_backend(const struct verifying *run, gpufl_status status)
     if (status == GPUFL_ERR_NOMEM) {
         message_line("gpufl verify", "out of memory");
     } else if (status == GPUFL_ERR_AUTH) {
-        message_line("gpufl verify",
-                     "%s: the backend refused the key: %s (give another key)",
-                     name("api_key"), run->verify.why);
+        message_line("gpufl verify", "%s: %s (give another key)", name("api_key"),
+                     run->verify.why);
     } else {
         message_line("gpufl verify", "%s: '%s': %s (%s)", name("backend_url"),
                      to->backend_url, run->verify.why,

@@ -16,6 +16,9 @@ DROP = "drop"            # read the request, close without an answer
 STORE_DROP = "storedrop"  # store it, close without an answer
 CUT = "cut"              # answer, but cut the reply short
 
+# What every program says of a 403.
+SAYS_403 = "the backend, or something in front of it, refused the request or the API key"
+
 _zstd = ctypes.CDLL("libzstd.so.1")
 _zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
 _zstd.ZSTD_decompress.restype = ctypes.c_size_t

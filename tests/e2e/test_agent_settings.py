@@ -367,7 +367,7 @@ def a_check_says_whether_the_settings_would_work(place):
     one(backend.url, 0, "takes the key", f"--state-dir={place.logs}/.gpufl-agent")
     one(backend.url, 2, "no channel is called", "--log-types=x")
     for status, code, said in ((200, 0, "takes the key"), (202, 0, ""), (400, 0, ""), (422, 0, ""), (401, 2, "key"),
-                               (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
+                               (403, 2, sink.SAYS_403), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
         with sink.Sink(answer(status), get=404) as s:  # without a declaration, as a hosted server
             one(s.url, code, said)
             equal([r.body for r in s.requests if r.to_stream], [b""], "no line is sent")
@@ -376,7 +376,7 @@ def a_check_says_whether_the_settings_would_work(place):
     with sink.Sink(declare=True) as s:  # which answers 405 to GET where batches go
         one(s.url, 0, "takes the key")
         equal(s.batches(), [], "the question is one that stores nothing")
-    for status, code, said in ((200, 0, ""), (401, 2, "key"), (403, 2, "key"),
+    for status, code, said in ((200, 0, ""), (401, 2, "key"), (403, 2, sink.SAYS_403),
                                (302, 2, "redirects"), (503, 2, "later")):
         with sink.Sink(get=status) as s:
             one(s.url, code, said)

@@ -318,6 +318,10 @@ def an_upload_with_another_key_does_not_believe_what_an_agent_has_sent(place):
             code, said = upload("another")
             equal(code, 2, said)
             check("401: the backend refused the API key; give another --api-key" in said, said)
+            s.get = 403
+            code, said = upload("another")
+            equal(code, 2, said)
+            check(f"403: {sink.SAYS_403}; run it again when that is corrected" in said, said)
             equal(len(s.lines), before, "nothing is sent")
             agent.terminate()
             equal(agent.wait(20 * lib.SLOW), 0, "stopped")
@@ -661,7 +665,7 @@ def lines_that_are_refused_silence_no_other_session(place):
                                        for r in s.requests[n:]) > 2, f"{answers}: the other one is told of")
         until(lambda: "origin.hold" in agent.log.read_text(), "403 is said")
         said, = (line for line in agent.log.read_text().splitlines() if "origin.hold" in line)
-        check('status=403 reason="the backend, or something in front of it, refused the request or the API key' in said, said)
+        check(f'status=403 reason="{sink.SAYS_403}' in said, said)
         agent.kill()
         agent.wait(20 * lib.SLOW)
 

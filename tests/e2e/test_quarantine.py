@@ -175,8 +175,8 @@ def a_backend_that_takes_nothing_now_rejects_nothing(place):
     with sink.Sink(_refuse, declare=True) as s:
         equal(lib.upload(place, s.url).returncode, 1, "two are rejected")
         before = _list(place)
-        for status, told in ((401, "--api-key: the backend refused the key: HTTP 401 no (the ranges stay quarantined; give "
-                              "another key)"), (403, "--api-key: "), (503, f"--backend-url: '{s.url}': HTTP 503 no (the "
+        for status, told in ((401, "--api-key: the backend refused the API key: HTTP 401 no (the ranges stay quarantined; give "
+                              "another key)"), (403, f"--backend-url: '{s.url}': {sink.SAYS_403}: HTTP 403 no ("), (503, f"--backend-url: '{s.url}': HTTP 503 no (the "
                               "ranges stay quarantined; check the URL, or retry them later)"), (404, "--backend-url: "),
                              (429, "--backend-url: "), (402, "--backend-url: ")):
             s.answer = lambda _, r, status=status: (status, "no") if r.is_batch else None

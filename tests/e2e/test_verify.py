@@ -7,7 +7,8 @@ import shutil
 import sys
 
 import lib
-from gateway import Gateway, header
+import sink
+from gateway import Gateway, answer, header
 from lib import check, equal
 from positions import streams
 from writers import Live, Shifting, Windows
@@ -51,6 +52,13 @@ class _Asked(Gateway):
         if b"/streams?" in head.split(b"\r\n", 1)[0]:
             self.asked(head)
         return super()._forward(head, body)
+
+
+class _Refuses(Gateway):
+    """Answers 403 to a question for the ends of streams."""
+
+    def _forward(self, head, body):
+        return answer(403, b"") if b"/streams" in head.split(b"\r\n", 1)[0] else super()._forward(head, body)
 
 
 class _Keeps(Gateway):
@@ -475,7 +483,7 @@ def lines_that_the_backend_deleted_are_said(place):
 def what_cannot_be_asked_is_an_error(place):
     backend, _ = _sent(place)
     for args, env, words in (
-            (["--backend-url", backend.url], {"GPUFL_API_KEY": "wrong"}, ("GPUFL_API_KEY: the backend refused", "HTTP 401")),
+            (["--backend-url", backend.url], {"GPUFL_API_KEY": "wrong"}, ("GPUFL_API_KEY: the backend refused the API key: HTTP 401",)),
             (["--backend-url", "http://127.0.0.1:1"], {"GPUFL_API_KEY": lib.KEY}, ("--backend-url: 'http://127.0.0.1:1': ",)),
             ([], {"GPUFL_API_KEY": lib.KEY}, ("--backend-url: missing",)),
             (["--backend-url", backend.url, "--session-id", "none"], {"GPUFL_API_KEY": lib.KEY},
@@ -486,6 +494,10 @@ def what_cannot_be_asked_is_an_error(place):
         equal(done.returncode, 2, done.stdout + done.stderr)
         for word in words:
             check(word in done.stderr, done.stderr)
+    with _Refuses(backend.url, lambda *_: "pass") as front:
+        done = place.run("gpufl", "verify", place.logs, "--backend-url", front.url, env={"GPUFL_API_KEY": lib.KEY})
+        equal((done.returncode, done.stderr), (2, f"gpufl verify: --backend-url: '{front.url}': {sink.SAYS_403}: HTTP 403 (check "
+                                                  "the URL, or try again later)\n"), "nobody knows what it is about")
 
 
 def what_cannot_be_asked_is_an_error_in_an_empty_directory_too(place):

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "upload/core/backoff.h"
+#include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 
 #define BACKOFF_BASE_MS 500u
@@ -87,14 +88,10 @@ void origin_failed_to_tell(struct origin *origin, const struct transport_reply *
                 reply->status, reply->status ? "" : reply->error);
 }
 
-/* 403 does not tell what it is about, nor who said it. */
 static void say_hold(struct origin *origin, int status, const char *reason)
 {
-    const char *what = status == 401 ? "the backend refused the API key"
-                       : status == 403
-                           ? "the backend, or something in front of it, refused "
-                             "the request or the API key"
-                           : "";
+    const char *refusal = key_check_says(status);
+    const char *what = refusal ? refusal : "";
     log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s%s%s\"", status,
               what, *what && *reason ? ": " : "", reason);
     if (*what) {

@@ -2,6 +2,8 @@
 /* Maps the answer to a question about the key to what it means. */
 #include "upload/http/key_check.h"
 
+#include <stddef.h>
+
 enum key_check key_check_of(enum transport_kind kind, const struct transport_reply *reply,
                             bool declared)
 {
@@ -23,4 +25,9 @@ enum key_check key_check_of(enum transport_kind kind, const struct transport_rep
         return unsure ? KEY_UNSURE : KEY_TAKEN;
     }
     return absent || status == 405 || reply->web_page ? KEY_NOWHERE : KEY_TAKEN;
+}
+
+const char *key_check_says(int status)
+{
+    return status == 401 ? KEY_CHECK_SAYS_401 : status == 403 ? KEY_CHECK_SAYS_403 : NULL;
 }

@@ -21,4 +21,12 @@ enum key_check {
 enum key_check key_check_of(enum transport_kind kind, const struct transport_reply *reply,
                             bool declared);
 
+#define KEY_CHECK_SAYS_401 "the backend refused the API key"
+#define KEY_CHECK_SAYS_403                                                               \
+    "the backend, or something in front of it, refused the request or the API key"
+
+/** What a 401 or 403 says, NULL for another status. 403 does not tell what it is about,
+ * nor who said it. */
+const char *key_check_says(int status);
+
 #endif

@@ -12,6 +12,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/http/encode.h"
+#include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"
 
@@ -56,8 +57,10 @@ static gpufl_status quarantine_judge(const struct quarantined *range,
         return GPUFL_ERR_CONTACT;
     }
     reply_message(reply->body, reply->body_len, text, sizeof text);
-    snprintf(said, 256, "HTTP %d%s%s", reply->status, text[0] ? " " : "", text);
-    if (reply->status == 401 || reply->status == 403) {
+    const char *refusal = key_check_says(reply->status);
+    snprintf(said, 256, "%s%sHTTP %d%s%s", refusal ? refusal : "", refusal ? ": " : "",
+             reply->status, text[0] ? " " : "", text);
+    if (reply->status == 401) {
         return GPUFL_ERR_AUTH;
     }
     bool about_lines = verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN &&

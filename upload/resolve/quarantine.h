@@ -20,7 +20,7 @@ bool quarantine_at(const struct engine *engine, size_t index, struct quarantined
 /** Offers a range again and waits for the answer; \p window_headers as the origin
  * declares. A window whose id the origin has with other content is offered a second time.
  * \return GPUFL_OK if the backend has it; GPUFL_PARTIAL if it rejects the lines;
- * GPUFL_ERR_AUTH if it refuses the key; GPUFL_BUSY after another answer that says nothing
+ * GPUFL_ERR_AUTH after a 401; GPUFL_BUSY after another answer that says nothing
  * of the lines; GPUFL_ERR_CONTACT without an answer; \p said holds the answer, or why
  * there is none. */
 GPUFL_MUST gpufl_status quarantine_offer(const struct engine *engine,

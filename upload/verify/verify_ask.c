@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_ask.h"
 
@@ -31,10 +32,10 @@ static gpufl_status ask_failed(struct verify *v, const struct transport_reply *r
         return GPUFL_ERR_CONTACT;
     }
     reply_message(reply->body, reply->body_len, text, sizeof text);
-    snprintf(v->why, sizeof v->why, "HTTP %d%s%s", reply->status, text[0] ? " " : "",
-             text);
-    return reply->status == 401 || reply->status == 403 ? GPUFL_ERR_AUTH
-                                                        : GPUFL_ERR_CONTACT;
+    const char *refusal = key_check_says(reply->status);
+    snprintf(v->why, sizeof v->why, "%s%sHTTP %d%s%s", refusal ? refusal : "",
+             refusal ? ": " : "", reply->status, text[0] ? " " : "", text);
+    return reply->status == 401 ? GPUFL_ERR_AUTH : GPUFL_ERR_CONTACT;
 }
 
 void verify_wait(struct verify *v, uint64_t ms)
