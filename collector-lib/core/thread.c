@@ -4,6 +4,7 @@
 #include "collector-lib/core/thread.h"
 
 #include <errno.h>
+#include <link.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,6 +18,8 @@
 
 #define NS_PER_S  1000000000L
 #define NS_PER_MS 1000000L
+
+#define THREAD_CONSTRUCTOR 101 /* before those that begin a session */
 
 /* In full, since a job may be called gpufl-something itself. */
 static const char *const names[] = {
@@ -41,16 +44,44 @@ bool thread_name_is_ours(const char *name)
 
 /* For what our threads call: CUPTI, NVML, the program's log function. */
 #define STACK_MIN_BYTES ((size_t)1 << 20)
+/* The default of most systems. A job that raises its own (ulimit -s) does so for what its
+ * threads do, and may have a limit of its address space (ulimit -v). */
+#define STACK_MAX_BYTES ((size_t)8 << 20)
 
-/* Of the defaults that a job can set by pthread_setattr_default_np, only a larger stack
- * is taken: glibc takes all of them for a thread without attributes. */
+/* What glibc takes off each thread's stack: the thread-local variables of the program and
+ * of the libraries that are loaded with it. */
+static size_t tls_bytes;
+
+static int add_tls(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        tls_bytes += part->p_type == PT_TLS ? part->p_memsz + part->p_align : 0;
+    }
+    return 0;
+}
+
+/* Here the loader's lock is ours, which others may hold for long. */
+__attribute__((constructor(THREAD_CONSTRUCTOR))) static void measure_tls(void)
+{
+    tls_bytes = 0;
+    dl_iterate_phdr(add_tls, NULL);
+}
+
+/* Of the defaults that a job can set by pthread_setattr_default_np, only the size of the
+ * stack is taken, within these limits: glibc takes all of them for a thread without
+ * attributes. */
 static int attributes_init(pthread_attr_t *attr)
 {
     size_t bytes = 0;
     int rc = pthread_attr_init(attr);
-    if (rc == 0 && pthread_attr_getstacksize(attr, &bytes) == 0 &&
-        bytes < STACK_MIN_BYTES) {
-        pthread_attr_setstacksize(attr, STACK_MIN_BYTES);
+    if (rc == 0 && pthread_attr_getstacksize(attr, &bytes) == 0) {
+        bytes = bytes < STACK_MIN_BYTES   ? STACK_MIN_BYTES
+                : bytes < STACK_MAX_BYTES ? bytes
+                                          : STACK_MAX_BYTES;
+        pthread_attr_setstacksize(attr, bytes + tls_bytes);
     }
     return rc;
 }

@@ -21,8 +21,8 @@ enum thread_kind {
 };
 
 /** Starts \p run(\p arg) with all signals blocked, since they are meant for the job, with
- * no real-time policy, and with 1 MiB of stack at least, also if the job has set a
- * smaller default. \return 0 or an errno. */
+ * no real-time policy, and with the job's default of stack, but at least 1 MiB and at
+ * most 8 MiB. \return 0 or an errno. */
 int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg);
 
 /** Whether a thread of this kind has this name. */
