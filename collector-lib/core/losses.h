@@ -47,14 +47,18 @@
     X(LOSS_SOURCES, "sources_cut",                                                       \
       "texts of source files that are cut: they have more than 1 MiB")                   \
     X(LOSS_RECORDS, "records",                                                           \
-      "kernels, copies and sets: CUPTI had no buffer for them, they had not ended, or "  \
-      "their record could not be read")                                                  \
+      "kernels, copies, sets, allocations and graphs: CUPTI had no buffer for them, or " \
+      "they had not ended")                                                              \
     X(LOSS_LAUNCHES, "launches",                                                         \
       "launches without a record of their kernel: they were captured into a graph, had " \
-      "not ended, another profiler took CUPTI's buffers, or a fetch failed")             \
+      "not ended, another profiler took CUPTI's buffers, a fetch failed, or a buffer "   \
+      "could not be read")                                                               \
     X(LOSS_FETCHES, "fetches",                                                           \
       "fetches of CUPTI's records that failed: how many kernels, copies, sets, "         \
       "allocations and graphs are missing is not known")                                 \
+    X(LOSS_BUFFERS, "buffers_unread",                                                    \
+      "buffers of CUPTI's records of which the rest could not be read: how many "        \
+      "kernels, copies, sets, allocations and graphs are missing is not known")          \
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \

@@ -299,7 +299,7 @@ void activity_status(struct tracer_status *out)
 {
     say_refused(out);
     uint64_t launched = calls_launched();
-    uint64_t told = activity.decode.ended + activity.dropped + activity.decode.unknown;
+    uint64_t told = activity.decode.ended + activity.dropped;
     out->unrecorded = launched > told ? launched - told : 0;
     out->fetches_failed = activity.fetches_failed;
     snprintf(out->fetch_why, sizeof out->fetch_why, "%s", activity.fetch_why);
@@ -307,5 +307,5 @@ void activity_status(struct tracer_status *out)
     out->dropped = activity.dropped;
     out->foreign = atomic_load_explicit(&activity.foreign, memory_order_relaxed);
     out->incomplete = activity.decode.incomplete;
-    out->unknown = activity.decode.unknown;
+    out->buffers_unread = activity.decode.buffers_unread;
 }

@@ -124,7 +124,7 @@ static void decode_buffer(struct activity_decode *d, const struct buffer *b,
            CUPTI_SUCCESS) {
         give_record(d, sink, record);
     }
-    d->unknown += result != CUPTI_ERROR_MAX_LIMIT_REACHED;
+    d->buffers_unread += result != CUPTI_ERROR_MAX_LIMIT_REACHED;
 }
 
 void activity_decode_buffers(struct activity_decode *d, const struct buffer *first,

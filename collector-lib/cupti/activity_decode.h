@@ -10,9 +10,10 @@
 /** Zero-initialise. */
 struct activity_decode {
     struct record_clock clock;
-    uint64_t records, unknown;
-    uint64_t ended;      /**< launches that have a record */
-    uint64_t incomplete; /**< kernels with a record that had not ended */
+    uint64_t records;
+    uint64_t buffers_unread; /**< of which the rest could not be read */
+    uint64_t ended;          /**< launches that have a record */
+    uint64_t incomplete;     /**< kernels with a record that had not ended */
 };
 
 /** Passes the records of all buffers to \p sink, in order within a buffer. */

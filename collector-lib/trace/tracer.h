@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    11u
+#define TRACER_ABI    12u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /* Devices have the vendor's numbers of this process. */
@@ -145,7 +145,7 @@ struct tracer_status {
     uint64_t records;
     uint64_t dropped;            /**< records for which there was no buffer */
     uint64_t incomplete;         /**< kernels that had not ended at the end */
-    uint64_t unknown;            /**< records that could not be read */
+    uint64_t buffers_unread;     /**< of which the rest could not be read */
     uint64_t foreign;            /**< buffers with records that another client had lent */
     uint64_t unrecorded;         /**< other launches without a record, so far */
     uint64_t fetches_failed;     /**< it is not known how many records are missing */

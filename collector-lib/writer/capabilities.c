@@ -84,6 +84,11 @@ static struct feature traced_feature(const struct tracing *t, const char *name,
 static void miss_records(struct feature *f, const struct tracer_status *s)
 {
     miss_count(f, "fetches_failed", s->fetches_failed, s->fetch_why);
+    miss_count(f, "buffers_unread", s->buffers_unread,
+               "the rest of this many buffers could not be read");
+    miss_count(f, "foreign_buffers", s->foreign,
+               "CUPTI returned this many buffers of another profiler; the records in "
+               "them were not read");
 }
 
 /* Records that CUPTI may refuse by themselves: \p first to \p last. */
@@ -106,6 +111,8 @@ static struct feature record_feature(const struct tracing *t, const char *name,
         f.status = "skipped";
         f.mode = "";
     } else if (*f.mode) {
+        miss_count(&f, "records_lost", t->status.dropped,
+                   "this many records, of any kind, were dropped for lack of a buffer");
         miss_records(&f, &t->status);
     }
     return f;
@@ -199,20 +206,16 @@ static void miss_kernels(struct feature *f, const struct tracer_status *s,
         miss(f, "cupti_failed", s->pc_sampling_why);
     }
     snprintf(message, sizeof message,
-             "%" PRIu64 " dropped for lack of a buffer, %" PRIu64
-             " kernels had not ended, %" PRIu64 " could not be read",
-             s->dropped, s->incomplete, s->unknown);
+             "%" PRIu64 " dropped for lack of a buffer, %" PRIu64 " had not ended",
+             s->dropped, s->incomplete);
     miss_count(f, "records_lost", losses->count[LOSS_RECORDS], message);
     miss_records(f, s);
     miss_count(f, "names_lost", losses->count[LOSS_KERNEL_NAMES],
                "there was no room for the names of this many kernels");
-    miss_count(f, "foreign_buffers", s->foreign,
-               "CUPTI returned this many buffers of another profiler; the records in "
-               "them were not read");
     miss_count(f, "launches_without_record", losses->count[LOSS_LAUNCHES],
                "this many launches have no kernel: they were captured into a graph, had "
-               "not ended, another profiler took CUPTI's buffers meanwhile, or a fetch "
-               "failed");
+               "not ended, another profiler took CUPTI's buffers meanwhile, a fetch "
+               "failed, or a buffer could not be read");
 }
 
 static void write_kernels(struct text *out, const struct tracing *t, bool above,

@@ -288,6 +288,8 @@ struct losses writer_lines_losses(struct writer *w)
         atomic_load_explicit(&w->launches_lost, memory_order_relaxed);
     losses.count[LOSS_FETCHES] =
         atomic_load_explicit(&w->fetches_failed, memory_order_relaxed);
+    losses.count[LOSS_BUFFERS] =
+        atomic_load_explicit(&w->buffers_unread, memory_order_relaxed);
     losses.count[LOSS_DEVICE_SAMPLES] =
         atomic_load_explicit(&w->device_samples_missing, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
@@ -328,10 +330,11 @@ static void report_losses(struct writer *w)
 static void count_records_lost(struct writer *w)
 {
     const struct tracer_status *t = &w->tracing.status;
-    atomic_store_explicit(&w->records_lost, t->dropped + t->incomplete + t->unknown,
+    atomic_store_explicit(&w->records_lost, t->dropped + t->incomplete,
                           memory_order_relaxed);
     atomic_store_explicit(&w->launches_lost, t->unrecorded, memory_order_relaxed);
     atomic_store_explicit(&w->fetches_failed, t->fetches_failed, memory_order_relaxed);
+    atomic_store_explicit(&w->buffers_unread, t->buffers_unread, memory_order_relaxed);
 }
 
 /* A scope whose end found no room in its ring is counted there. */

@@ -67,7 +67,7 @@ struct writer {
     /* Of what was written, what is on disk no more. */
     _Atomic uint64_t pairs_gone, bytes_gone, lines_gone[CHANNEL_COUNT];
     _Atomic uint64_t kernels_unnamed, samples_unnamed;
-    _Atomic uint64_t records_lost, launches_lost, fetches_failed;
+    _Atomic uint64_t records_lost, launches_lost, fetches_failed, buffers_unread;
     _Atomic uint64_t left_open;           /* scopes, when the session ended */
     _Atomic uint64_t ends_without_memory; /* of scopes that `open` had no room for */
     _Atomic uint64_t paths_lost, calls_forgotten, sources_cut;

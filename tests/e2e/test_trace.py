@@ -359,12 +359,14 @@ def a_flood_is_recorded_or_counted(place):
     for env in ({}, hangs) if not lib.SANITIZER else ({},):  # its runtime wants to be loaded first
         (session,), said, _ = _run(place, "flood", **options, **env)
         seen = len({k["corr_id"] for k in _kernels(session)})
-        kernels = _capabilities(session)[1]["kernel_events"]
+        told = _capabilities(session)[1]
+        kernels, copies = told["kernel_events"], told["memcpy_activity"]
         lost = int(kernels["reason_code"].partition("records_lost:")[2] or 0)
         equal(seen + lost, 500000, "rows and what is counted as lost")
         check(lost > 0 or not env, "the disk hung, and 4 MiB of buffers were enough")
-        equal((kernels["status"], f"  {lost} kernels, copies and sets: CUPTI had" in said),
+        equal((kernels["status"], f"  {lost} kernels, copies, sets, allocations and graphs: CUPTI had" in said),
               ("partial" if lost else "collected", bool(lost)), f"it is said: {said}")
+        equal(copies["reason_code"], f"records_lost:{lost}" if lost else "", "it may have been copies")
         print(f"   500,000 launches without pause: {lost} found no buffer; "
               f"{(session / 'device.log').stat().st_size / max(seen, 1):.0f} bytes each")
         _whole(session)
@@ -373,7 +375,7 @@ def a_flood_is_recorded_or_counted(place):
 def what_has_not_ended_is_counted(place):
     """S3-12."""
     (session,), said, _ = _run(place, "endless")
-    check(f"session {session.name} does not contain:" in said and "  1 kernels, copies and sets: CUPTI had" in said, said)
+    check(f"session {session.name} does not contain:" in said and "  1 kernels, copies, sets, allocations and graphs: CUPTI had" in said, said)
     equal(len(list(_kernels(session))), 2, "rows")
     kernels = _capabilities(session)[1]["kernel_events"]
     equal((kernels["status"], kernels["reason_code"]), ("partial", "records_lost:1"), "the third")
@@ -449,14 +451,18 @@ def a_buffer_of_ours_that_another_client_frees_harms_nobody(place):
 
 
 def a_record_that_cannot_be_read_costs_its_buffer_alone(place):
-    """S3-08."""
+    """S3-08: how many were behind it is not known, but of launches."""
     (session,), said, _ = _run(place, "counted", FAKE_CUPTI_BAD="9")
-    check("  1 kernels, copies and sets: CUPTI had" in said, said)
-    kernels = _capabilities(session)[1]["kernel_events"]
+    equal(said.count("  1 buffers of CUPTI's records of which the rest could not be read: "), 1, said)
+    told = _capabilities(session)[1]
     seen = len(list(_kernels(session)))
     check(0 < seen < 28, "what came before is there")
-    equal((kernels["status"], kernels["reason_code"]), ("partial", f"records_lost:1,launches_without_record:{27 - seen}"), "it is counted")
+    equal({kind: n for kind, n in _closing_record(session)["losses"].items() if n}, {"launches": 28 - seen, "buffers_unread": 1},
+          "nothing else is counted")
+    equal([(told[f]["status"], told[f]["reason_code"]) for f in ("kernel_events", "memcpy_activity")],
+          [("partial", f"buffers_unread:1,launches_without_record:{28 - seen}"), ("partial", "buffers_unread:1")], "it is counted")
     _whole(session)
+
 
 
 def the_clock_of_records_is_ours_whatever_cupti_uses(place):

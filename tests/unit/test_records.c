@@ -147,6 +147,7 @@ static void what_was_collected(void **unused)
         .log = {.kernels = 5, .waits = 1, .files = 2, .files_cut = 1},
         .status = {.dropped = 3,
                    .incomplete = 1,
+                   .buffers_unread = 1,
                    .fetches_failed = 2,
                    .fetch_why = "CUPTI refused to return records: CUPTI_ERROR_UNKNOWN",
                    .samples = 70,
@@ -164,6 +165,7 @@ static void what_was_collected(void **unused)
                                        [LOSS_RECORDS] = 4,
                                        [LOSS_LAUNCHES] = 30,
                                        [LOSS_FETCHES] = 2,
+                                       [LOSS_BUFFERS] = 1,
                                        [LOSS_SOURCES] = 1}};
     settings.engine = GPUFL_ENGINE_PC_SAMPLING;
     record_capabilities(&text, &context, &settings, &traced, &losses, 8 * SECOND_NS);
