@@ -259,6 +259,15 @@ def compressed(scene):
     return writer, lost
 
 
+def compressed_nothing(scene):
+    """Its active file, behind a sealed one of which all is sent, is a compressed file of nothing."""
+    writer = _rotated(Live(scene.home), files=1)
+    writer.end()
+    lost = scene.take(writer.dir / "device.log")
+    (writer.dir / "device.log.gz").write_bytes(gzip.compress(b""))
+    return writer, lost
+
+
 def copied(scene):
     """Its directory was copied before its writer had ended, and is gone."""
     writer = Live(scene.home)

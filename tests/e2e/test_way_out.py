@@ -27,10 +27,11 @@ GIVEN_UP = {
     "manifest_damaged": "its manifest", "manifest_unreadable": "its manifest", "manifest_gone": "its manifest",
     "not_read": "1 file", "gap": "device", "refused": "device 7 lines",
     "missing_unsent": "device file 1", "damaged_unsent": "device file 1",
-    "damaged_in_a_line": "device file 1 from byte 281", "damaged_in_a_long_line": "device file 1 from byte 281"}
+    "damaged_in_a_line": "device file 1 from byte 281", "damaged_in_a_long_line": "device file 1 from byte 281",
+    "compressed_nothing": "device file 2"}
 # Further ways to a reason, with a backend that knows positions: the case, and its reason.
 MORE = {"missing_unsent": "missing", "damaged_unsent": "damaged", "damaged_in_a_line": "damaged",
-        "damaged_in_a_long_line": "damaged"}
+        "damaged_in_a_long_line": "damaged", "compressed_nothing": "compressed"}
 WHY = {"batch": "missing", "refused_batch": "missing"}  # their file is gone
 ELSE = {"moved": "goes on in {logs}/run-2/{id}; what was sent of it is not sent again",
         "replaced": "goes on in {logs}/run-1/{id}, as it is now; what was sent of it is not sent again",

@@ -170,6 +170,15 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
     }
 }
 
+/* What is wrong where nothing more is to be read. */
+static enum held_reason resolve_at_end(const struct stream *st,
+                                       const struct tail_where *where, bool packed)
+{
+    bool whole = !packed || stream_packed_is_whole(st, where->file, where->offset) ||
+                 shutdown_is_last(st);
+    return whole ? missing_end_said(st) : HELD_COMPRESSED;
+}
+
 static void resolve_live(struct resolving *r)
 {
     struct stream *st = r->stream;
@@ -185,7 +194,9 @@ static void resolve_live(struct resolving *r)
     if (status == GPUFL_BUSY || status == GPUFL_ERR_NOMEM) {
         return; /* nothing is known of it yet: resolve_stream() */
     }
-    if (status != GPUFL_OK && where.file > r->to.file) {
+    bool over = status == GPUFL_OK && chunk.len == 0;
+    enum held_reason end = over ? resolve_at_end(st, &where, chunk.packed) : HELD_NOT;
+    if ((status != GPUFL_OK || end != HELD_NOT) && where.file > r->to.file) {
         resolve_go_on(r, r->reason, where.file, 0); /* all before it was read */
     }
     if (status == GPUFL_ERR_FORMAT) {
@@ -193,14 +204,10 @@ static void resolve_live(struct resolving *r)
     } else if (status != GPUFL_OK) {
         resolve_live_file(r,
                           status == GPUFL_ERR_NOT_FOUND ? HELD_MISSING : HELD_UNREADABLE);
-    } else if (chunk.len == 0 && chunk.packed &&
-               !stream_packed_is_whole(st, where.file, where.offset) &&
-               !shutdown_is_last(st)) {
-        resolve_end(r, HELD_COMPRESSED);
-    } else if (chunk.len == 0 && missing_end_said(st) != HELD_NOT) {
-        resolve_end(r, missing_end_said(st));
+    } else if (end != HELD_NOT) {
+        resolve_end(r, end);
     }
-    r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);
+    r->at_end = over || status == GPUFL_ERR_NOT_FOUND;
 }
 
 static void resolve_windows(struct resolving *r)
