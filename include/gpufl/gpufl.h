@@ -277,6 +277,10 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
  * atexit() that the program has registered before its first gpufl_init run after that,
  * and record nothing more: register them later, or call gpufl_init earlier.
  *
+ * quick_exit() and _exit() end no session, like a signal that kills the process: it has
+ * no closing records, and lacks up to 100 ms. Where no signal handler calls quick_exit(),
+ * which it may, register this function by at_quick_exit().
+ *
  * A GPU driver that hangs while its library is loaded has the loader's lock: dlopen() of
  * the program waits for it, and so does exit(), behind all handlers. After 9 s (three
  * times as long as a session has to end) the process ends with its status and flushed

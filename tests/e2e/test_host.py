@@ -219,6 +219,14 @@ def a_small_default_of_stacks_is_the_jobs_alone(place):
     equal(_ended(place), [True] * 3, "each session has an end")
 
 
+def quick_exit_ends_a_session_that_the_program_has_registered_for_it(place):
+    """It runs in handlers of signals, too, where an end may wait for ever."""
+    for n, words in enumerate(((), ("hooked",))):
+        done, _ = _live(place, "init:0", *words, "ops:5", "flush", "quick_exit:5", folder=f"life-{n}")
+        equal(done.returncode, 5, done.stderr)
+    equal(sorted(_ended(place)), [False, True], "one session has an end")
+
+
 def exit_in_a_handler_ends_the_session(place):
     took = []
     for n in range(10):

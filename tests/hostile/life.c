@@ -5,6 +5,7 @@
  *
  *  - init:ENGINE, shutdown, flush, stats: the calls; elsewhere:ENGINE: init by another
  *    thread, which ends
+ *  - hooked: quick_exit() calls shutdown
  *  - ops:N: N operations: a scope, memory, a launch if there is a GPU, a line of a file
  *  - threads:N:OPS: so many threads with so many each, joined
  *  - spin:N: threads that record until they are cancelled or the process ends
@@ -623,6 +624,8 @@ static bool is_session_word(const char *verb, char *rest)
         start_session_elsewhere(rest);
     } else if (strcmp(verb, "shutdown") == 0) {
         call.shutdown ? call.shutdown() : (void)0;
+    } else if (strcmp(verb, "hooked") == 0) {
+        call.shutdown ? (void)at_quick_exit(call.shutdown) : (void)0;
     } else if (strcmp(verb, "flush") == 0) {
         call.flush ? call.flush() : (void)0;
     } else if (strcmp(verb, "callback") == 0) {
