@@ -262,11 +262,18 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  *
  * Until gpufl_shutdown, the process has threads of ours: unshare(2) of the user namespace
  * and setns(2) of a user or mount namespace fail with EINVAL, as in any process with
- * threads. Call them before, or in a forked child. They run on the processors of the
- * thread that calls gpufl_init, with its nice value and policy (SCHED_BATCH, SCHED_IDLE),
- * but if that is SCHED_FIFO or SCHED_RR, with SCHED_OTHER: where real-time threads leave
- * these processors no time, nothing is written, and what finds no room is dropped and
- * counted. Threads that CUPTI makes in gpufl_init have the policy of the thread. */
+ * threads. Call them before, or in a forked child. Our threads run on the processors of
+ * the thread that calls gpufl_init, with its nice value and policy (SCHED_BATCH,
+ * SCHED_IDLE), but if that is SCHED_FIFO or SCHED_RR, with SCHED_OTHER: where real-time
+ * threads leave these processors no time, nothing is written, and what finds no room is
+ * dropped and counted. Threads that CUPTI makes in gpufl_init have the policy of the
+ * thread.
+ *
+ * A job that takes a descriptor table of its own, by unshare(2) with CLONE_FILES or
+ * close_range(2) with CLOSE_RANGE_UNSHARE, does so before gpufl_init: threads of ours
+ * keep the former table, so that what the job closes then, such as an end of a pipe,
+ * stays open until gpufl_shutdown. The files of the session stay open in the new one, and
+ * its lock held, until the process ends: readers take it for running. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
