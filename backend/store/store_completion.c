@@ -12,6 +12,8 @@
 struct comparison {
     const struct store_claim *claim;
     size_t equal, stored;
+    size_t
+        nothing; /* channels of which, says the claim, all is lost, and none is stored */
     bool expired, lacks, windowed;
 };
 
@@ -26,12 +28,19 @@ static const struct claim_channel *claimed(const struct store_claim *claim,
     return NULL;
 }
 
+bool claim_is_of_nothing(const struct claim_channel *claimed)
+{
+    static const struct stream_place begin = {.file = 1};
+    return claimed->lost_after && stream_place_is(&claimed->end, &begin);
+}
+
 static void compare_stream(void *arg, const char *channel, const struct stored_end *end)
 {
     struct comparison *c = arg;
     const struct claim_channel *own = claimed(c->claim, channel);
     c->stored++;
     c->expired |= end->expired;
+    c->nothing -= own && claim_is_of_nothing(own);
     if (own && stream_place_is(&own->end, &end->at)) {
         c->equal++;
         c->lacks |= end->losses || end->skips || own->lost_after;
@@ -51,10 +60,11 @@ static enum claim_verdict judge_claim(const struct comparison *c)
         return CLAIM_EXPIRED;
     }
     bool lacks_windows = c->claim->without_positions && !c->windowed;
-    if (c->equal != c->stored || c->equal != c->claim->channels || lacks_windows) {
+    if (c->equal != c->stored || c->equal + c->nothing != c->claim->channels ||
+        lacks_windows) {
         return CLAIM_CONFLICT;
     }
-    return c->lacks ? CLAIM_ENDED : CLAIM_COMPLETE;
+    return c->lacks || c->nothing ? CLAIM_ENDED : CLAIM_COMPLETE;
 }
 
 static bool set_completeness(struct store *store, const char *session,
@@ -103,6 +113,9 @@ static gpufl_status settle_claim(struct store *store, const struct store_claim *
                                  enum claim_verdict *verdict)
 {
     struct comparison c = {.claim = claim};
+    for (size_t i = 0; i < claim->channels; i++) {
+        c.nothing += claim_is_of_nothing(&claim->channel[i]);
+    }
     gpufl_status status = store_streams_visit(store, claim->session, compare_stream, &c);
     if (status == GPUFL_OK) {
         status = store_streams_windows(store, claim->session, note_windowed, &c);

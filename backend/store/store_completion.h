@@ -20,6 +20,9 @@ struct store_claim {
     uint32_t owner;         /**< of its directory: uid plus one, 0 = not told */
 };
 
+/** True if it says of a channel that nothing of it came, and that all of it is lost. */
+bool claim_is_of_nothing(const struct claim_channel *claimed);
+
 enum claim_verdict {
     CLAIM_COMPLETE, /**< all of it is stored; verified if all channels have positions */
     CLAIM_ENDED,    /**< the same, except for what was lost or skipped */

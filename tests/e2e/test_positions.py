@@ -313,6 +313,23 @@ def what_lacks_bytes_has_ended_and_is_not_complete(place):
     equal((answer["state"], ends["device"]["lost_after"]), ("open", False), "it came after all")
 
 
+def a_channel_of_which_all_is_lost_is_claimed_as_nothing(place):
+    """Such a session has ended. Without the word that it is lost, a channel that never came is missed."""
+    backend = _start(place)
+    end = _stored(backend, ZERO, line(1))
+    equal(claim(backend, SESSION, device=end, scope=ZERO)[0], 409, "nothing says that it is lost")
+    equal(claim(backend, SESSION, device=end, scope={**end, "lost_after": True})[0], 409, "it is claimed with bytes")
+    nothing = {**ZERO, "lost_after": True}
+    equal(claim(backend, SESSION, device=nothing)[0], 409, "of one that is stored, nothing is not its end")
+    status, answer = claim(backend, SESSION, device=end, scope=nothing, system=nothing)
+    equal((status, answer["complete"], answer["state"]), (200, False, "ended"), "all of two others is lost")
+    equal(list(streams(backend, SESSION)[1]), ["device"], "no stream is made")
+    equal(claim(backend, OTHER, device=nothing)[0], 404, "nor a session")
+    _stored(backend, ZERO, line(2), channel="scope", reopens=True)
+    equal(streams(backend, SESSION)[0]["state"], "open", "it came after all")
+    equal(claim(backend, SESSION, device=end, scope=nothing)[0], 409, "and is not lost")
+
+
 def a_complete_session_is_reopened_only_by_a_part_that_says_so(place):
     backend = _start(place)
     for lose, state in ((False, "verified"), (True, "ended")):

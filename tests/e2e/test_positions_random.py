@@ -67,13 +67,15 @@ class Model:
         own = {c: s for (i, c), s in self.streams.items() if i == session}
         if any(s.expired for s in own.values()):
             return 410
+        lost = {c for c, p in channels.items() if c not in own and place_of(p) == ZERO and p.get("lost_after")}
+        channels = {c: p for c, p in channels.items() if c not in lost}
         if {c: s.end for c, s in own.items()} != {c: place_of(p) for c, p in channels.items()}:
             return 409
         if not own:
             return 404
         for c, p in channels.items():
             own[c].lost_after = p.get("lost_after", False)
-        self.state[session] = "ended" if any(s.losses or s.skips or s.lost_after for s in own.values()) else "verified"
+        self.state[session] = "ended" if lost or any(s.losses or s.skips or s.lost_after for s in own.values()) else "verified"
         return 200
 
     def delete(self, session):
@@ -149,7 +151,7 @@ class World:
             elif roll < 0.25:
                 channels[c]["lost_after"] = True
         if self.random.random() < 0.05:
-            channels["scope"] = ZERO
+            channels["scope"] = {**ZERO, "lost_after": self.random.random() < 0.5}
         want = self.model.claim(session, channels)
         equal(claim(self.backend, session, **channels)[0], want, f"claim of {channels}")
 

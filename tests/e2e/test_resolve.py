@@ -2,6 +2,7 @@
 """gpufl resolve gives up what is gone, and nothing else: what can be read is sent, once, and the session completes."""
 import concurrent.futures
 import gzip
+import itertools
 import json
 import os
 import re
@@ -561,6 +562,37 @@ def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
         equal(sorted(line.rstrip(b"\n") for line in sink.lines), left, "all that is left, once")
         equal(_command(place), None, "nothing more is missing")
         equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
+
+
+def a_channel_of_which_nothing_was_sent_is_lost_at_the_backend(place):
+    """Whether an upload or an agent asks for it: the backend knows no stream of it."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for n, (harm, by_agent) in enumerate(itertools.product((os.unlink, lambda path: os.truncate(path, 0)), (False, True))):
+        logs = _logs(place, str(n))
+        writer = Live(logs)
+        writer.line("scope", times=20)
+        writer.end()
+        harm(writer.dir / "scope.log")
+        if by_agent:
+            agent = lib.agent(place, backend.url, "--rescan-interval=100ms", folder=logs)
+            words = until(lambda logs=logs: _command(place, logs), "it is held")
+        else:
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
+            words = _command(place, logs)
+        done = place.run("gpufl", *words)
+        equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+        if by_agent:
+            until(lambda agent=agent: "session.ended" in agent.log.read_text(), "it ends")
+            agent.terminate()
+            equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+        else:
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "it ends")
+        found = backend.session(writer.id)
+        equal((found["state"], found["complete"], found["verified"]), ("ended_with_losses", False, False), f"{n}: {found}")
+        equal([backend.export(writer.id, c) == writer.written[c] for c in Live.channels],
+              [c != "scope" for c in Live.channels], "all other channels")
+        equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "once more")
+        equal(backend.session(writer.id)["state"], "ended_with_losses", "it stays so")
 
 
 def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):

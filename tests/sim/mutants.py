@@ -24,7 +24,7 @@ MUTANTS = [
     ("a_window_is_stored_again", "backend/http/ingest.c",
      "    case REGISTRY_KNOWN:\n", "    case REGISTRY_KNOWN:\n        break;\n"),
     ("a_claim_is_not_compared", "backend/store/store_completion.c",
-     "c->equal != c->stored || c->equal != c->claim->channels", "0 && c->equal"),
+     "c->equal != c->stored || c->equal + c->nothing != c->claim->channels", "0 && c->equal"),
     ("every_end_is_taken_for_proved", "upload/lifecycle/end_proof.c",
      "p->run.crc == p->told.at.crc && p->run.file_crc == p->told.file_crc", "p->told.at.crc || !p->told.at.crc"),
     ("a_place_that_fits_is_proof", "upload/lifecycle/end_proof.c",

@@ -259,10 +259,14 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
     struct store_claim claim = {.session = session};
     size_t rows = 0;
     size_t equal = 0;
+    size_t nothing = 0;
     bool lacks = false;
     bool expired = false;
     bool windowed = false;
     assert_null(positions_read_claim(body, len, &claim));
+    for (size_t i = 0; i < claim.channels; i++) {
+        nothing += claim_is_of_nothing(&claim.channel[i]);
+    }
     for (unsigned i = 0; i < p->streams; i++) {
         const struct rig_stream *st = &p->stream[i];
         windowed |= st->windowed && strcmp(st->session, session) == 0;
@@ -270,12 +274,14 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
             const struct claim_channel *own = claimed(&claim, st->channel);
             rows++;
             expired |= st->end.expired;
+            nothing -= own && claim_is_of_nothing(own);
             equal += own && stream_place_is(&own->end, &st->end.at);
             lacks |= st->end.losses || st->end.skips || (own && own->lost_after);
         }
     }
-    bool same = equal == rows && equal == claim.channels &&
+    bool same = equal == rows && equal + nothing == claim.channels &&
                 (windowed || !claim.without_positions);
+    lacks |= nothing > 0;
     free((void *)(uintptr_t)claim.channel);
     if (expired) {
         text_printf(answer, "{\"error\":\"expired\"}");

@@ -16,17 +16,27 @@ static bool end_claim_lacks_rest(const struct stream *st)
     return st->jump || st->ended_file == st->file || (st->lost && !st->end.losses);
 }
 
+/* Of one that has no bytes at the backend, only that it lacks them is told. */
+static bool end_claim_lists(const struct stream *st, bool *stored)
+{
+    bool bytes = st->positions && (st->end.at.offset || st->end.at.file > 1);
+    *stored = *stored || bytes;
+    return bytes || (st->positions && end_claim_lacks_rest(st));
+}
+
 char *end_claim_write(const struct session *session)
 {
     struct text text = {0};
+    static const struct stream_place begin = {.file = 1};
     unsigned claimed = 0;
-    bool windowed = false;
+    bool windowed = false, stored = false;
     text_puts(&text, "{\"channels\":[");
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         windowed = windowed || (!st->positions && st->sequence > 0);
-        if (st->positions && (st->end.at.offset || st->end.at.file > 1)) {
-            positions_text_claim(&text, claimed++ == 0, stream_channel(st), &st->end.at,
+        if (end_claim_lists(st, &stored)) {
+            positions_text_claim(&text, claimed++ == 0, stream_channel(st),
+                                 st->end.at.file ? &st->end.at : &begin,
                                  end_claim_lacks_rest(st));
         }
     }
@@ -38,7 +48,7 @@ char *end_claim_write(const struct session *session)
     }
     text_puts(&text, "}");
     text_append(&text, "", 1);
-    if (text.failed || !claimed) {
+    if (text.failed || !stored) {
         text_fini(&text);
         return NULL;
     }

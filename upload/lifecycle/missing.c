@@ -181,7 +181,7 @@ static void missing_channel(struct stream *st, const struct scan *scan)
     }
     if (!seen && registry_follows(session->root, stream_channel(st)) && st->id &&
         st->rest == STREAM_PENDING && !st->offer && !st->queued) {
-        st->rest = STREAM_MISSING;
+        st->rest = st->ended_file == st->file ? STREAM_DRAINED : STREAM_MISSING;
     }
     /* One that lives makes its next file at once. */
     if (st->rest == STREAM_MISSING && session->writer != SESSION_WRITER_LIVES) {
