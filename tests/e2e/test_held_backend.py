@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each reason for which a session is held because of what its backend has: it is said, its way out is said and leads
 out, and nothing is stored twice."""
+import gzip
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -284,6 +286,66 @@ def an_active_file_that_was_cut_below_what_was_sent_of_it(place):
             _ended(place, backend, writer, words, 0)
             equal(backend.export(writer.id, "device"), sent, "nothing of it is sent")
         shutil.rmtree(place.logs / STATE)
+        shutil.rmtree(writer.dir)
+
+
+def _verify(place, backend):
+    return place.run("gpufl", "verify", place.logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY})
+
+
+def _emptied(file, packed):
+    whole = file.read_bytes()
+    os.truncate(file, 0)
+    if packed:
+        file.unlink()
+        pathlib.Path(f"{file}.gz").write_bytes(gzip.compress(b""))
+    return whole
+
+
+def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
+    """No writer makes one: it is held as one that is damaged, and given up, or put back."""
+    backend = _backend(place)
+    cases = (1, False, True), (1, True, True), (2, False, True), (2, True, False)
+    for number, packed, journal in cases:
+        for back in (False, True):
+            writer = Live(place.logs)
+            for _ in range(3):
+                writer.line("device", times=5)
+                writer.rotate("device")
+            writer.end()
+            file = writer.dir / f"device.{number}.log"
+            whole = _emptied(file, packed)
+            words = _is_held(place, _upload(place, backend.url), "damaged")
+            equal(_verify(place, backend).returncode, 1, "not equal")
+            if not journal:
+                shutil.rmtree(place.logs / STATE)
+                words = _is_held(place, _upload(place, backend.url), "damaged")
+            if back:
+                pathlib.Path(f"{file}.gz").unlink(missing_ok=True)
+                file.write_bytes(whole)
+                _goes_on(place, backend, writer)
+            else:
+                _ended(place, backend, writer, words, 1)
+                check("1 lost" in _verify(place, backend).stdout, "the backend knows of it")
+                equal(len(backend.export(writer.id, "device").splitlines()), 10 + number, "the rest is sent")
+            shutil.rmtree(place.logs / STATE)
+            shutil.rmtree(writer.dir)
+
+
+def a_newest_rotated_file_that_was_emptied_is_missing_for_verify(place):
+    """Nothing follows it, so that the backend has all that is there."""
+    backend = _backend(place)
+    for packed in (False, True):
+        writer = Live(place.logs)
+        for _ in range(2):
+            writer.line("device", times=5)
+            writer.rotate("device")
+        _emptied(writer.dir / "device.2.log", packed)
+        writer.die()
+        _is_held(place, _upload(place, backend.url), "damaged")
+        done = _verify(place, backend)
+        equal(done.returncode, 1, done.stdout)
+        check("device: file 2 is not here as it was written" in done.stdout, done.stdout)
         shutil.rmtree(writer.dir)
 
 

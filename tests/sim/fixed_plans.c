@@ -251,6 +251,9 @@ static const struct {
      {PLAIN_OF(600, 10), .lacks = true},
      {BEGIN, WRITE(2), WAIT(9000), STEP(KILL, 0, 0), WRITE(2), STEP(CUT_FILE, 4, 1000),
       WAIT(19000)}},
+    {"a_sealed_file_that_is_emptied_unsent",
+     {PLAIN_OF(600, 10), .lacks = true},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(2), WRITE(2), STEP(CUT_FILE, 4, 0), WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

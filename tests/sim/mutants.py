@@ -67,6 +67,8 @@ MUTANTS = [
      "return of_newest ? parting_settle_cut", "return of_newest && 0 ? parting_settle_cut"),
     ("what_a_disk_lost_is_not_compared", "upload/lifecycle/end_parting.c",
      "bool same = p->there.at.offset == line->at.offset &&", "bool same = line || p->there.at.offset == line->at.offset ||"),
+    ("an_empty_sealed_file_is_passed", "upload/source/tail.c",
+     "return w->layout == SESSION_LIVE && w->offset == 0 &&", "return 0 && w->layout == SESSION_LIVE && w->offset == 0 &&"),
     ("what_was_sent_of_an_active_file_is_all_of_the_sealed_one", "upload/lifecycle/end_parting.c",
      "return st->file > end->file || st->end", "return true || st->end"),
     ("any_end_in_a_sealed_file_is_passed", "upload/lifecycle/end_parting.c",

@@ -141,10 +141,19 @@ static enum held_reason read_problem_short(const struct stream *st,
     return chunk->shorter && !given_up ? HELD_SHORTER : HELD_DAMAGED;
 }
 
+bool read_problem_is_emptied(const struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct tail_where where = stream_where(st);
+    bool given_up =
+        st->ended_file == st->file || (st->jump && st->end.at.file == st->file);
+    return !given_up && tail_is_emptied(&where, chunk);
+}
+
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
     struct session *session = st->session;
+    status = status == GPUFL_OK ? GPUFL_ERR_FORMAT : status; /* it is empty */
     bool late =
         status == GPUFL_ERR_FORMAT && !chunk->elsewhere && sealed_file_is_late(st);
     if (chunk->elsewhere) {

@@ -5,8 +5,11 @@
 
 #include "upload/core/offer.h"
 
-/** \p status and \p chunk are those of the read. \return MADE_STEP if there is something
- * else to be tried. */
+/** \return true if its file is a sealed one that is empty, and nobody gave that up. */
+bool read_problem_is_emptied(const struct stream *stream, const struct tail_chunk *chunk);
+
+/** \p status and \p chunk are those of the read; GPUFL_OK: it is emptied. \return
+ * MADE_STEP if there is something else to be tried. */
 enum made read_problem_judge(struct stream *stream, gpufl_status status,
                              const struct tail_chunk *chunk);
 

@@ -117,15 +117,17 @@ static void resolve_live_file(struct resolving *r, enum held_reason reason)
     } /* else nothing says that there was one */
 }
 
-/* Reads at \p where, and on from the ends of sealed files, which are no trouble. */
+/* Reads at \p where, and on from the ends of sealed files, which are no trouble, but for
+ * those that are empty. */
 static gpufl_status resolve_read_on(const struct stream *st, struct tail_where *where,
                                     struct tail_chunk *chunk)
 {
     for (;;) {
         where->sealed_only = where->file <= st->highest;
         gpufl_status status = raw_lines_read(st->session->root->engine, where, chunk);
-        if (status != GPUFL_OK || chunk->len > 0 || where->file > st->highest) {
-            return status;
+        bool ends = status == GPUFL_OK && !chunk->len && where->file <= st->highest;
+        if (!ends || tail_is_emptied(where, chunk)) {
+            return ends ? GPUFL_ERR_FORMAT : status;
         }
         where->file++;
         where->offset = where->mark_at = 0;
@@ -153,20 +155,17 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
         return;
     }
     enum held_reason reason = found->shorter ? HELD_SHORTER : HELD_DAMAGED;
-    if (found->packed && found->sealed) {
-        resolve_live_file(r, reason);
-        return;
-    }
     if (found->packed) {
-        resolve_end(r, reason);
+        (found->sealed ? resolve_live_file : resolve_end)(r, reason);
         return;
     }
     where->offset = where->mark_at = 0;
     where->mark = (struct record_mark){0};
-    if (tail_read(engine->config.sys, where, engine->raw, 1, &chunk) == GPUFL_OK) {
+    gpufl_status status = tail_read(engine->config.sys, where, engine->raw, 1, &chunk);
+    if (status == GPUFL_OK && !tail_is_emptied(where, &chunk)) {
         resolve_go_on(r, HELD_SHORTER, where->file, chunk.size);
     } else {
-        resolve_live_file(r, HELD_UNREADABLE);
+        resolve_live_file(r, status == GPUFL_OK ? reason : HELD_UNREADABLE);
     }
 }
 

@@ -312,6 +312,12 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     return status;
 }
 
+bool tail_is_emptied(const struct tail_where *w, const struct tail_chunk *chunk)
+{
+    return w->layout == SESSION_LIVE && w->offset == 0 && chunk->sealed &&
+           chunk->at_end && chunk->len + chunk->hole == 0;
+}
+
 bool tail_has_more(const struct sys *sys, const struct tail_where *w)
 {
     char byte;

@@ -41,6 +41,10 @@ struct tail_chunk {
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);
 
+/** \return true if \p chunk, which was read at \p where, shows that a sealed file of the
+ * live layout is empty: its writer seals none, so what it held is lost. */
+bool tail_is_emptied(const struct tail_where *where, const struct tail_chunk *chunk);
+
 /** \return true if there is something to read at the position, or may be, or, live, a
  * plain file of that name that is another one or too short. */
 bool tail_has_more(const struct sys *sys, const struct tail_where *where);

@@ -230,6 +230,16 @@ run_next_shifted(struct run *r, const struct scan_channel *channel, gpufl_status
     }
 }
 
+/* What a sealed file held that is empty is nowhere, unless the backend has it, or knows
+ * of a loss. */
+static void run_note_emptied(struct run *r, const struct tail_chunk *chunk)
+{
+    bool known = r->end->losses && r->where.file < r->end->at.file;
+    if (tail_is_emptied(&r->where, chunk) && !known && !r->unseen) {
+        r->unseen = r->where.file;
+    }
+}
+
 /* \return VERIFY_RESULTS to go on, if *status is GPUFL_OK. */
 static enum verify_result run_step(struct run *r, const struct scan_channel *channel,
                                    gpufl_status *status)
@@ -267,6 +277,7 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     if (!chunk.sealed) {
         return run_at_end(r, status);
     }
+    run_note_emptied(r, &chunk);
     if (run_shifts(r) && r->where.file >= r->end->at.file) {
         return run_next_shifted(r, channel, status); /* it may be the last one */
     }
