@@ -11,6 +11,7 @@
 #include "base/held_signals.h"
 #include "base/message.h"
 #include "base/parse_bool.h"
+#include "upload/engine/awaited_end.h"
 #include "upload/engine/closed_own.h"
 #include "upload/holder_left.h"
 #include "upload/http/transport_http.h"
@@ -192,6 +193,7 @@ static gpufl_status upload_send_selected(struct upload *u)
     upload_until_done(u);
     engine_summary(u->engine, &summary);
     closed_own_count(u->engine, &summary);
+    awaited_end_note(u->engine, &summary);
     struct upload_result_words words;
     upload_result_words_of(&u->options, u->name, u->over, &words);
     words.others = u->others;

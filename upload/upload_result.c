@@ -90,11 +90,11 @@ static const char *again_after(const struct engine_summary *s,
 
 /* Why it ended with something left: \p problem, the time limit, or both. */
 static void say_left(const char *problem, const struct upload_result_words *words,
-                     char out[400])
+                     char out[480])
 {
     bool known = problem[0] != '\0';
     bool over = words->over[0] != '\0';
-    snprintf(out, 400, "%s%s%s", known || over ? problem : "see gpufl status",
+    snprintf(out, 480, "%s%s%s", known || over ? problem : "see gpufl status",
              known && over ? "; " : "", words->over);
 }
 
@@ -243,13 +243,14 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
                                const struct upload_result_words *words)
 {
     const char *problem = s->last_problem;
-    char left[400];
+    char left[480];
     if (s->hold == HOLD_AUTH) {
         return upload_result_say(r, GPUFL_ERR_AUTH, "%s; %s (nothing is lost)", problem,
                                  s->hold_status == 401 ? words->key
                                                        : again_after(s, words));
     }
-    say_left(problem, words, left);
+    bool ends = s->awaited[0] && !s->failures_in_row;
+    say_left(ends ? s->awaited : problem, words, left);
     if (!drained && !s->ever_answered) {
         return upload_result_say(r, GPUFL_ERR_CONTACT,
                                  "cannot reach %.200s: %s (nothing is lost; %s)",

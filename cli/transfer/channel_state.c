@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "schema/channels.h"
 #include "upload/source/gz_file.h"
+#include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
 #include "upload/source/shifting_numbers.h"
 #include "upload/source/tail.h"
@@ -19,6 +20,7 @@
 #define SHIFTING_CHUNK_BYTES 65536u
 #define PACKED_BYTES_MAX     (64u << 20)
 #define TORN_BYTES_MAX       65536u
+#define SHUTDOWN_BYTES_MAX   4096u
 #define TORN_DEPTH_MAX       64
 
 static const struct journal_read_stream *
@@ -114,33 +116,79 @@ static int64_t time_of_records(const char *text, size_t len)
     return first ? strtoll(first, NULL, 10) / 1000000000 : 0;
 }
 
-static int64_t first_waiting_s(int root, const char *path, const struct scan *scan,
-                               const struct scan_channel *c,
-                               const struct record_stream *at)
+static struct tail_where where_of(int root, const char *path, const struct scan *scan,
+                                  const struct scan_channel *c,
+                                  const struct record_stream *at)
 {
-    char text[SHIFTING_CHUNK_BYTES + 1];
-    struct tail_chunk got = {0};
-    struct tail_where where = {.root = root,
+    return (struct tail_where){.root = root,
                                .path = path,
                                .channel = c->name,
                                .layout = scan->layout,
                                .file = at ? at->file : 1,
                                .offset = at ? at->offset : 0,
                                .head = at ? at->head : 0};
+}
+
+/* Whether the next line of the channel, or the last one that was sent, is its shutdown.
+ */
+static bool is_shutdown(const struct tail_where *at, bool was_sent)
+{
+    char text[SHUTDOWN_BYTES_MAX];
+    struct tail_chunk got = {0};
+    struct tail_where where = *at;
+    uint64_t back = at->offset < sizeof text ? at->offset : sizeof text;
+    bool known = at->layout != SESSION_WINDOWS && back &&
+                 (at->layout != SESSION_SHIFTING || at->head);
+    where.offset -= was_sent ? back : 0;
+    if (!known || tail_read(&sys_real, &where, text,
+                            was_sent ? (size_t)back : sizeof text, &got) != GPUFL_OK) {
+        return false;
+    }
+    const char *end =
+        was_sent ? memrchr(text, '\n', got.len) : memchr(text, '\n', got.len);
+    const char *start =
+        was_sent && end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+    const char *line = start ? start + 1 : text;
+    return end && ndjson_is_shutdown(line, (size_t)(end - line));
+}
+
+/* \return the first other channel that is not at its end. */
+static const char *awaited_channel(int root, const struct journal_read *journal,
+                                   const char *path, const struct scan *scan,
+                                   const struct scan_channel *c)
+{
+    for (unsigned i = 0; i < scan->channels; i++) {
+        const struct scan_channel *other = &scan->channel[i];
+        const struct journal_read_stream *known =
+            known_stream(journal, path, other->name);
+        struct tail_where where =
+            where_of(root, path, scan, other, known ? &known->record : NULL);
+        bool follows = other != c && channel_is_known(other->name);
+        if (follows && !is_shutdown(&where, false) && !is_shutdown(&where, true)) {
+            return other->name;
+        }
+    }
+    return NULL;
+}
+
+static int64_t first_waiting_s(const struct tail_where *where)
+{
+    char text[SHIFTING_CHUNK_BYTES + 1];
+    struct tail_chunk got = {0};
     struct stat st;
     int fd;
     bool gz;
-    if (scan->layout == SESSION_WINDOWS) {
-        if (tail_open_window(&sys_real, &where, &fd, &gz) != GPUFL_OK) {
+    if (where->layout == SESSION_WINDOWS) {
+        if (tail_open_window(&sys_real, where, &fd, &gz) != GPUFL_OK) {
             return 0;
         }
         int64_t written_s = fstat(fd, &st) == 0 ? st.st_mtim.tv_sec : 0;
         close(fd);
         return written_s;
     }
-    bool unknown = scan->layout == SESSION_SHIFTING && !where.head;
+    bool unknown = where->layout == SESSION_SHIFTING && !where->head;
     if (unknown || /* every number would be tried, and none can be the one */
-        tail_read(&sys_real, &where, text, SHIFTING_CHUNK_BYTES, &got) != GPUFL_OK) {
+        tail_read(&sys_real, where, text, SHIFTING_CHUNK_BYTES, &got) != GPUFL_OK) {
         return 0;
     }
     text[got.len] = '\0';
@@ -334,7 +382,11 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
                         : 0;
     out.untold = out.untold && !journal_read_done(journal, path);
     if (out.waiting_files || out.waiting_bytes) {
-        out.since_s = first_waiting_s(root, path, scan, c, at);
+        const struct tail_where where = where_of(root, path, scan, c, at);
+        out.since_s = first_waiting_s(&where);
+        out.awaits = is_shutdown(&where, false)
+                         ? awaited_channel(root, journal, path, scan, c)
+                         : NULL;
     }
     return out;
 }

@@ -20,6 +20,8 @@ struct channel_state {
     bool lost;          /**< a person gave up part of it */
     uint32_t losses;    /**< ranges that the backend knows to be lost */
     bool missing;       /**< no file of it is there */
+    const char *awaits; /**< the channel for whose end its own waits, unless the writer is
+                           gone; NULL = its next line is no shutdown */
     uint32_t rewritten; /**< number of a file that was sent, and is another one now; 0 =
                            none is known */
 };

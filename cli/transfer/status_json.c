@@ -174,6 +174,10 @@ static void json_channel(struct text *out, const char *name,
         text_puts(out, ",\"waiting_since\":");
         json_time(out, state->since_s);
     }
+    if (state->awaits) {
+        text_puts(out, ",\"awaits_end_of\":");
+        text_json_string(out, state->awaits);
+    }
     text_puts(out, "}");
 }
 

@@ -145,6 +145,9 @@ static void lines_channel(struct text *out, const char *name,
         text_puts(out, ", the first of ");
         lines_time(out, state->since_s);
     }
+    if (state->awaits) {
+        text_printf(out, ", its end waits for that of %s", state->awaits);
+    }
     if (state->refused_lines) {
         text_printf(out, ", %" PRIu64 " %s refused", state->refused_lines,
                     plural(state->refused_lines, "line", "lines"));

@@ -110,6 +110,18 @@ static void show_session_end(struct status *s, struct status_session *session,
     session->resolve = session->quarantine = NULL;
 }
 
+/* Once the writer is gone, the ends of channels that lack theirs are not waited for. */
+static struct channel_state state_of(const struct status *s,
+                                     const struct status_session *session,
+                                     const struct scan *scan, unsigned channel)
+{
+    struct channel_state state =
+        channel_state(s->root, &s->journal, session->path, scan, &scan->channel[channel]);
+    bool over = session->done || strcmp(session->writer, "ended") == 0;
+    state.awaits = over ? NULL : state.awaits;
+    return state;
+}
+
 static void show_any_session(struct status *s, struct selected *selected, bool counts)
 {
     struct scan scan;
@@ -153,8 +165,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
     s->end.lossy += session.loss;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
-        struct channel_state state =
-            channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
+        struct channel_state state = state_of(s, &session, &scan, i);
         settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
                       (state.refused_lines &&

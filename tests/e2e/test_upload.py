@@ -15,7 +15,7 @@ import time
 import lib
 from lib import check, equal, until
 import sink
-from writers import Live
+from writers import Live, Shifting
 
 
 SAMPLE_IDS = [d.name for d in lib.SAMPLES.iterdir()]
@@ -452,6 +452,34 @@ def an_upload_beside_an_agent_counts_what_is_away_and_what_was_lost(place):
     equal((done.returncode, done.result["sessions_away"]), (1, 2), f"all are away: {done.stdout}")
     agent.send_signal(signal.SIGCONT)
     agent.kill()
+
+
+def the_channel_is_named_whose_end_is_waited_for(place):
+    """While it has none, the ends of the others are not sent: an upload says so once its time is over, and status does."""
+    def ends(kind):
+        place.logs = place.path / kind.__name__
+        place.logs.mkdir(mode=0o700)
+        writer = kind(place.logs)
+        for channel in ("device", "system"):
+            writer.line(channel, "shutdown")
+        with sink.Sink(declare=True) as s:
+            done = lib.upload(place, s.url, "--timeout=1s")
+            equal(done.returncode, 1, done.stdout)
+            check(f"session {writer.id}: its channel device has ended, and the end of scope is waited for; the time limit"
+                  in done.result["message"], done.stdout)
+            text = place.run("gpufl", "status", place.logs).stdout
+            equal([line.split()[0] for line in text.splitlines() if "its end waits for that of scope" in line],
+                  ["device", "system"], text)
+            status = json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)
+            equal({c["channel"]: c.get("awaits_end_of") for c in status["sessions"][0]["channels"]},
+                  {"device": "scope", "scope": None, "system": "scope"}, status)
+            writer.line("scope", "shutdown")
+            done = lib.upload(place, s.url)
+            equal((done.returncode, s.missing(writer)), (0, set()), done.stdout)
+        check("its end" not in place.run("gpufl", "status", place.logs).stdout, "nothing is waited for")
+
+    ends(Live)
+    ends(Shifting)
 
 
 def status_tells_for_what_and_since_when(place):

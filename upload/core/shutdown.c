@@ -49,11 +49,11 @@ bool shutdown_is_last(const struct stream *st)
     return ndjson_is_shutdown(line, (size_t)(buf + back - 1 - line));
 }
 
-bool shutdown_may_go(const struct stream *st, uint64_t now_ms)
+const struct stream *shutdown_awaits(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
     if (session_writer_is_unprobed(session) && session_silent(session, now_ms)) {
-        return true;
+        return NULL;
     }
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *o = session->stream[i];
@@ -61,10 +61,15 @@ bool shutdown_may_go(const struct stream *st, uint64_t now_ms)
         bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
                       (empty && (session_writer_is_gone(session) || shutdown_is_last(o)));
         if (o != st && !at_end) {
-            return false;
+            return o;
         }
     }
-    return true;
+    return NULL;
+}
+
+bool shutdown_may_go(const struct stream *st, uint64_t now_ms)
+{
+    return !shutdown_awaits(st, now_ms);
 }
 
 void shutdown_release(const struct stream *st, uint64_t now_ms)

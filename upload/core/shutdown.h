@@ -15,6 +15,9 @@
  * not waited for forever. */
 bool shutdown_may_go(const struct stream *stream, uint64_t now_ms);
 
+/** \return the first channel that is waited for, else NULL. */
+const struct stream *shutdown_awaits(const struct stream *stream, uint64_t now_ms);
+
 /** Queues the other streams that wait at their shutdown line, once the last stream has
  * reached its own. */
 void shutdown_release(const struct stream *stream, uint64_t now_ms);

@@ -50,6 +50,7 @@ struct engine_summary {
     char held[480];           /**< the first session or channel that is held, and why */
     enum held_exit held_exit; /**< what ends that */
     char unfinished[384];     /**< a line that may be torn, "" = there is none */
+    char awaited[384];        /**< see awaited_end_note() */
     unsigned directories_waiting; /**< there is no room for more of their owner */
     uint32_t waiting_owner;       /**< one of these */
     uint64_t kept_bytes;          /**< of all directories */
