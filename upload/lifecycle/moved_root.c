@@ -213,8 +213,9 @@ enum moved_root moved_follow_root(struct session *session, struct root *from,
                                   const char *path)
 {
     struct root *to = session->root;
+    bool itself = from == to && strcmp(path, session->path) == 0;
     bool taken = from == to && session->streams == 0; /* by moved_follow() */
-    if (taken || from->away || journal_broken(from->journal) ||
+    if (itself || taken || from->away || journal_broken(from->journal) ||
         journal_broken(to->journal) || !moved_is_it(session, from, path)) {
         return MOVED_ROOT_NOT;
     }
