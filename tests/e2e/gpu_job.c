@@ -34,6 +34,7 @@ static struct {
     __typeof__(fake_context) *context;
     __typeof__(fake_hold_fetches) *hold_fetches;
     __typeof__(fake_ask) *ask;
+    __typeof__(fake_run_out) *run_out;
     __typeof__(fake_completed) *completed;
     int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
                   void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
@@ -69,6 +70,7 @@ static void open_gpu(void)
     find("fake_context", &gpu.context);
     find("fake_hold_fetches", &gpu.hold_fetches);
     find("fake_ask", &gpu.ask);
+    find("fake_run_out", &gpu.run_out);
     find("fake_completed", &gpu.completed);
     find("cuptiActivityRegisterCallbacks", &gpu.listen);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
@@ -194,6 +196,12 @@ static void asked(void)
     gpufl_flush();
     launch("_Z5firstPf", 2);
     fprintf(stderr, "asked %u %u\n", told.lent, told.distinct);
+}
+
+static void run_out(void)
+{
+    launch("_Z5firstPf", 3);
+    fprintf(stderr, "ran out behind %u\n", gpu.run_out());
 }
 
 /* How often the fake was called so. */
@@ -592,6 +600,8 @@ int main(int argc, char **argv)
         other_lent();
     } else if (strcmp(part, "asked") == 0) {
         asked();
+    } else if (strcmp(part, "run out") == 0) {
+        run_out();
     } else if (strcmp(part, "other frees") == 0) {
         other_frees();
     } else if (strcmp(part, "twice") == 0) {

@@ -559,7 +559,7 @@ def a_fetch_that_fails_is_said_of_each_kind(place):
 
 
 def buffers_that_ran_out_are_said_if_cupti_does_not_say_what_it_dropped(place):
-    (session,), said, _ = _run(place, "asked", FAKE_CUPTI_FAIL="ActivityGetNumDroppedRecords=7")
+    (session,), said, _ = _run(place, "run out", FAKE_CUPTI_FAIL="ActivityGetNumDroppedRecords=7")
     check(_closing_record(session)["losses"]["fetches"] > 0, said)
     equal(said.count("records may be missing: CUPTI refused to say how many records it dropped: FAKE_ERROR_7"), 1, said)
 

@@ -62,6 +62,10 @@ struct fake_asked {
  * minute; writes to all of each, and gives it back without records. */
 struct fake_asked fake_ask(unsigned often);
 
+/** Asks for buffers until there is none, and hands them over, empty. \return how many
+ * there were. */
+unsigned fake_run_out(void);
+
 /** Buffers that were handed over, and whose callback has returned. */
 unsigned fake_completed(void);
 
