@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,24 +108,32 @@ static bool job_is_over(struct writer *w)
     return job_threads_are_gone() && !job_threads_watch();
 }
 
-/* \return false if this thread has it: it calls exit() in a handler of a signal that has
- * interrupted writer_flush. */
-static bool lock_writer(struct writer *w)
+/* No handler that calls exit() comes while this thread has it: the writer would wait for
+ * it, and exit() for the writer. \p mask: what was blocked before. */
+static void lock_writer(struct writer *w, sigset_t *mask)
 {
-    return pthread_mutex_lock(&w->lock) == 0;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, mask);
+    pthread_mutex_lock(&w->lock);
+}
+
+static void unlock_writer(struct writer *w, const sigset_t *mask)
+{
+    pthread_mutex_unlock(&w->lock);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
 static void ask_to_stop(struct writer *w)
 {
-    bool locked = lock_writer(w);
+    sigset_t mask;
+    lock_writer(w, &mask);
     if (!w->stopping) {
         w->stopping = true;
         w->stop_by_ns = clock_mono_ns() + (int64_t)w->settings.shutdown_ms * NS_PER_MS;
     }
     pthread_cond_signal(&w->wake);
-    if (locked) {
-        pthread_mutex_unlock(&w->lock);
-    }
+    unlock_writer(w, &mask);
 }
 
 /* A fork meanwhile would close the descriptors by numbers that others may have by then.
@@ -319,13 +328,13 @@ void writer_stop(struct writer *w, struct writer_result *result)
 struct writer_ticket writer_ask_flush(struct writer *w)
 {
     struct writer_ticket ticket = {.patience_ms = w->settings.shutdown_ms};
+    sigset_t mask;
     snprintf(ticket.session_id, sizeof ticket.session_id, "%s", w->dir->id);
     ticket.number =
         1 + atomic_fetch_add_explicit(&w->flush->asked, 1, memory_order_release);
-    if (lock_writer(w)) { /* so that it is awake, or looks before it sleeps */
-        pthread_cond_signal(&w->wake);
-        pthread_mutex_unlock(&w->lock);
-    }
+    lock_writer(w, &mask); /* so that it is awake, or looks before it sleeps */
+    pthread_cond_signal(&w->wake);
+    unlock_writer(w, &mask);
     return ticket;
 }
 
