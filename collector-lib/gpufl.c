@@ -251,16 +251,16 @@ static gpufl_status begin_locked(const struct gpufl_init_options *options)
     char why[256] = "out of memory";
     library_log_note_stderr();
     gpufl_status status =
-        settings ? settings_begin(options, &given, settings, why) : GPUFL_ERR_USAGE;
+        settings ? settings_begin(options, &given, settings, why) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         status = start_locked(&given, settings, why);
     }
     atomic_store(&process.switched_off, status == GPUFL_OFF);
-    if (status == GPUFL_ERR_USAGE) {
+    if (status == GPUFL_ERR_USAGE || !settings) {
         library_log(GPUFL_LOG_ERROR, "not recording: %s", why);
     }
     settings_free(settings);
-    return settings ? status : GPUFL_ERR_NOMEM;
+    return status;
 }
 
 gpufl_status gpufl_init(const struct gpufl_init_options *options)

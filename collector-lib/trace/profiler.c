@@ -3,8 +3,10 @@
 #include "collector-lib/trace/profiler.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/stacks.h"
@@ -113,21 +115,26 @@ static void choose(struct profiler *p, const struct settings *settings)
     }
 }
 
-/* Of what runs: what it cannot record here. */
+/* Of what runs: what it cannot record here. Not on the stack, of which the thread that
+ * calls gpufl_init may have little. */
 static void report_refused(const struct profiler *p)
 {
-    struct tracer_status status;
-    char text[sizeof status.refused_why + sizeof "; " * TRACER_PARTS] = "";
-    p->tracer->status(&status);
-    for (size_t part = 0; part < TRACER_PARTS; part++) {
-        size_t len = strlen(text);
-        const char *why = status.refused_why[part];
-        snprintf(text + len, sizeof text - len, "%s%s", *why && len ? "; " : "", why);
+    struct tracer_status *status = calloc(1, sizeof *status);
+    struct text all = {0};
+    if (status) {
+        p->tracer->status(status);
     }
-    if (*text) {
+    for (size_t part = 0; status && part < TRACER_PARTS; part++) {
+        const char *why = status->refused_why[part];
+        text_printf(&all, "%s%s", *why && all.len ? "; " : "", why);
+    }
+    text_append(&all, "", 1);
+    if (all.len > 1 && !all.failed) {
         library_log(GPUFL_LOG_WARNING, "profiling engine %s is incomplete: %s",
-                    settings_engine_name(p->runs), text);
+                    settings_engine_name(p->runs), all.data);
     }
+    text_fini(&all);
+    free(status);
 }
 
 void profiler_start(struct profiler *p, const struct settings *settings,

@@ -267,7 +267,11 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * SCHED_IDLE), but if that is SCHED_FIFO or SCHED_RR, with SCHED_OTHER: where real-time
  * threads leave these processors no time, nothing is written, and what finds no room is
  * dropped and counted. Threads that CUPTI makes in gpufl_init have the policy of the
- * thread.
+ * thread. With Trace and PcSampling, libraries of the GPU are loaded on the thread that
+ * calls gpufl_init, whose stack has to do for that; with Monitor, PTHREAD_STACK_MIN does.
+ *
+ * No thread may be cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) within a
+ * function of gpufl: locks that it has would stay taken.
  *
  * A job that takes a descriptor table of its own, by unshare(2) with CLONE_FILES or
  * close_range(2) with CLOSE_RANGE_UNSHARE, does so before gpufl_init: threads of ours
@@ -328,8 +332,8 @@ struct gpufl_stats {
     uint64_t waits_dropped;  /**< synchronisations, likewise */
     uint64_t phases_dropped; /**< begins and ends of phases, likewise */
     uint64_t scope_ends_dropped; /**< ends by another thread: its ring was full */
-    uint64_t scopes_not_ended;   /**< were open when their thread or the session ended, or
-                                  * when   their thread had 4,096 open */
+    uint64_t scopes_not_ended;   /**< were open when their thread or the session ended,
+                                    or when their thread had 4,096 open */
     uint64_t kernel_names_overflowed; /**< kernels whose name is "(other)": more than 8
                                          MiB of names, or 65,536, in this session */
     uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
