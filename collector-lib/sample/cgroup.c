@@ -83,25 +83,21 @@ static void take_if_lower(struct group_files *watched, int64_t *lowest,
     }
 }
 
-static void look_at_memory(struct group_files *watched, int64_t *lowest, const char *dir)
-{
-    struct group_files found;
-    sysfs_file_init(&found.use, dir, "memory.current");
-    sysfs_file_init(&found.limit, dir, "memory.max");
-    if (memory_mib(&found.use) >= 0) {
-        take_if_lower(watched, lowest, &found, memory_mib(&found.limit));
-    } else {
-        group_files_fini(&found);
-    }
-}
+/* Of one kind: the names of its files, and what they say, NONE = nothing. */
+struct group_kind {
+    const char *use, *limit;
+    int64_t (*read_use)(struct sysfs_file *file);
+    int64_t (*read_limit)(struct sysfs_file *file);
+};
 
-static void look_at_cpu(struct group_files *watched, int64_t *lowest, const char *dir)
+static void look_at_group(struct group_files *watched, int64_t *lowest, const char *dir,
+                          const struct group_kind *kind)
 {
     struct group_files found;
-    sysfs_file_init(&found.use, dir, "cpu.stat");
-    sysfs_file_init(&found.limit, dir, "cpu.max");
-    if (cpu_usage_us(&found.use) >= 0) {
-        take_if_lower(watched, lowest, &found, cpu_limit(&found.limit));
+    sysfs_file_init(&found.use, dir, kind->use);
+    sysfs_file_init(&found.limit, dir, kind->limit);
+    if (kind->read_use(&found.use) >= 0) {
+        take_if_lower(watched, lowest, &found, kind->read_limit(&found.limit));
     } else {
         group_files_fini(&found);
     }
@@ -110,13 +106,16 @@ static void look_at_cpu(struct group_files *watched, int64_t *lowest, const char
 /* Goes from the job's group up to the root of the mount. */
 static void watch_groups(struct cgroup *cgroup, const char *mount, char path[PATH_MAX])
 {
+    static const struct group_kind memory = {"memory.current", "memory.max", memory_mib,
+                                             memory_mib};
+    static const struct group_kind cpu = {"cpu.stat", "cpu.max", cpu_usage_us, cpu_limit};
     int64_t lowest_cpu = NONE;
     int64_t lowest_memory = NONE;
     for (;;) {
         char dir[2 * PATH_MAX];
         snprintf(dir, sizeof dir, "%s%s", mount, path);
-        look_at_memory(&cgroup->memory, &lowest_memory, dir);
-        look_at_cpu(&cgroup->cpu, &lowest_cpu, dir);
+        look_at_group(&cgroup->memory, &lowest_memory, dir, &memory);
+        look_at_group(&cgroup->cpu, &lowest_cpu, dir, &cpu);
         char *slash = strrchr(path, '/');
         if (!slash || path[1] == '\0') {
             return;

@@ -55,16 +55,22 @@ static void grow(struct tree *t, const char *self)
     put(t, "sys/fs/cgroup", "cgroup.controllers", "cpu memory\n");
 }
 
+/* 700 of 2,048 MiB, and a quota of 2.5 cores, of which 1 s was used. */
+static void grow_container(struct tree *t)
+{
+    grow(t, "0::/\n");
+    put(t, "sys/fs/cgroup", "memory.current", "734003200\n");
+    put(t, "sys/fs/cgroup", "memory.max", "2147483648\n");
+    put(t, "sys/fs/cgroup", "cpu.max", "250000 100000\n");
+    put(t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\nuser_usec 900000\n");
+}
+
 static void a_container_sees_its_limits(void **state)
 {
     (void)state;
     struct tree t;
     struct cgroup cgroup;
-    grow(&t, "0::/\n");
-    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
-    put(&t, "sys/fs/cgroup", "memory.max", "2147483648\n");
-    put(&t, "sys/fs/cgroup", "cpu.max", "250000 100000\n");
-    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\nuser_usec 900000\n");
+    grow_container(&t);
     cgroup_open(&cgroup, t.proc, t.sys);
     struct cgroup_sample s = cgroup_read(&cgroup, SECOND_NS);
     assert_int_equal(s.cpu_pct_x100, -1); /* nothing to compare with yet */
@@ -80,15 +86,13 @@ static void a_container_sees_its_limits(void **state)
     dirs_remove(t.root);
 }
 
-/* It reads neither the file that has the number of its own, nor closes that. */
+/* A file of the job that gets the number of one of ours is neither read nor closed. */
 static void a_job_may_close_its_files(void **state)
 {
     (void)state;
     struct tree t;
     struct cgroup cgroup;
-    grow(&t, "0::/\n");
-    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
-    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\n");
+    grow_container(&t);
     cgroup_open(&cgroup, t.proc, t.sys);
     put(&t, "", "of the job", "1048576\n");
     char path[512];
@@ -115,11 +119,7 @@ static void a_sample_opens_nothing(void **state)
     (void)state;
     struct tree t;
     struct cgroup cgroup;
-    grow(&t, "0::/\n");
-    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
-    put(&t, "sys/fs/cgroup", "memory.max", "2147483648\n");
-    put(&t, "sys/fs/cgroup", "cpu.max", "250000 100000\n");
-    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\n");
+    grow_container(&t);
     cgroup_open(&cgroup, t.proc, t.sys);
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
