@@ -178,8 +178,7 @@ static bool loop_key_is_hopeless(struct loop *loop, const struct engine_summary 
     }
     log_error(&loop->log, "agent.key_refused",
               "status=%d note=\"--exit-when-drained: nothing can be sent: correct what "
-              "origin.hold "
-              "says, mostly the key, and start the agent again\"",
+              "origin.hold says, mostly the key, and start the agent again\"",
               s->hold_status);
     return true;
 }

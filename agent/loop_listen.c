@@ -9,12 +9,6 @@
 
 #define LISTEN_AGAIN_MS 10000u
 
-static void loop_listen_wake(void *arg)
-{
-    struct loop *loop = arg;
-    loop->start.transport.wakeup(loop->start.transport.self);
-}
-
 static gpufl_status open_listener(struct loop *loop, char why[512])
 {
     struct address address;
@@ -23,7 +17,8 @@ static gpufl_status open_listener(struct loop *loop, char why[512])
         snprintf(why, 512, "--listen: %s", way_out);
         return GPUFL_ERR_USAGE;
     }
-    struct listen_wake wake = {.call = loop_listen_wake, .arg = loop};
+    struct listen_wake wake = {.call = loop->start.transport.wakeup,
+                               .arg = loop->start.transport.self};
     gpufl_status status = listener_open(&address, wake, &loop->listener, why);
     if (status == GPUFL_OK) {
         log_info(&loop->log, "agent.listening", "port=%u", listener_port(loop->listener));

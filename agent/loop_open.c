@@ -18,12 +18,6 @@
 #include "agent/watch/watch_places.h"
 #include "upload/engine/reopen.h"
 
-static void wake_loop(void *arg)
-{
-    struct loop *loop = arg;
-    loop->start.transport.wakeup(loop->start.transport.self);
-}
-
 /* Other users choose ids. */
 static uint32_t any_seed(void)
 {
@@ -98,7 +92,8 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
                  "unless the "
                  "backend knows positions\"");
     }
-    gpufl_status status = sync_thread_open(config.sys, wake_loop, loop, &loop->syncs);
+    gpufl_status status = sync_thread_open(config.sys, config.transport.wakeup,
+                                           config.transport.self, &loop->syncs);
     if (status == GPUFL_OK) {
         config.syncer = sync_thread_syncer(loop->syncs);
         status = engine_open(&config, &loop->engine);
@@ -124,7 +119,8 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify)
         return GPUFL_OK;
     }
     return watch_open(&loop->log, engine_options_gather_ms(o), watch_places_max(),
-                      wake_loop, loop, &loop->watch);
+                      loop->start.transport.wakeup, loop->start.transport.self,
+                      &loop->watch);
 }
 
 static bool came_from_flag(const struct options *o, size_t at)
