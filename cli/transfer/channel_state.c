@@ -129,26 +129,34 @@ static struct tail_where where_of(int root, const char *path, const struct scan 
                                .head = at ? at->head : 0};
 }
 
-/* Whether the next line of the channel, or the last one that was sent, is its shutdown.
- */
-static bool is_shutdown(const struct tail_where *at, bool was_sent)
+/* \return the bytes of its lines from \p back before it on; 0 = nothing is known. */
+static size_t lines_at(const struct tail_where *at, uint64_t back,
+                       char text[SHUTDOWN_BYTES_MAX])
 {
-    char text[SHUTDOWN_BYTES_MAX];
     struct tail_chunk got = {0};
     struct tail_where where = *at;
-    uint64_t back = at->offset < sizeof text ? at->offset : sizeof text;
-    bool known = at->layout != SESSION_WINDOWS && back &&
+    bool known = at->offset && at->layout != SESSION_WINDOWS &&
                  (at->layout != SESSION_SHIFTING || at->head);
-    where.offset -= was_sent ? back : 0;
-    if (!known || tail_read(&sys_real, &where, text,
-                            was_sent ? (size_t)back : sizeof text, &got) != GPUFL_OK) {
-        return false;
-    }
-    const char *end =
-        was_sent ? memrchr(text, '\n', got.len) : memchr(text, '\n', got.len);
-    const char *start =
-        was_sent && end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
-    const char *line = start ? start + 1 : text;
+    where.offset -= back;
+    size_t most = back ? (size_t)back : SHUTDOWN_BYTES_MAX;
+    known = known && tail_read(&sys_real, &where, text, most, &got) == GPUFL_OK;
+    return known ? got.len : 0;
+}
+
+static bool next_is_shutdown(const struct tail_where *at)
+{
+    char text[SHUTDOWN_BYTES_MAX] = "";
+    const char *end = memchr(text, '\n', lines_at(at, 0, text));
+    return end && ndjson_is_shutdown(text, (size_t)(end - text));
+}
+
+static bool last_was_shutdown(const struct tail_where *at)
+{
+    char text[SHUTDOWN_BYTES_MAX] = "";
+    uint64_t back = at->offset < sizeof text ? at->offset : sizeof text;
+    const char *end = memrchr(text, '\n', lines_at(at, back, text));
+    const char *before = end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+    const char *line = before ? before + 1 : text;
     return end && ndjson_is_shutdown(line, (size_t)(end - line));
 }
 
@@ -161,10 +169,10 @@ static const char *awaited_channel(int root, const struct journal_read *journal,
         const struct scan_channel *other = &scan->channel[i];
         const struct journal_read_stream *known =
             known_stream(journal, path, other->name);
-        struct tail_where where =
+        const struct tail_where where =
             where_of(root, path, scan, other, known ? &known->record : NULL);
         bool follows = other != c && channel_is_known(other->name);
-        if (follows && !is_shutdown(&where, false) && !is_shutdown(&where, true)) {
+        if (follows && !next_is_shutdown(&where) && !last_was_shutdown(&where)) {
             return other->name;
         }
     }
@@ -384,7 +392,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     if (out.waiting_files || out.waiting_bytes) {
         const struct tail_where where = where_of(root, path, scan, c, at);
         out.since_s = first_waiting_s(&where);
-        out.awaits = is_shutdown(&where, false)
+        out.awaits = next_is_shutdown(&where)
                          ? awaited_channel(root, journal, path, scan, c)
                          : NULL;
     }
