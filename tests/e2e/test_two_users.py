@@ -1512,15 +1512,21 @@ def _forget(service):
     os.chown(service.state, AGENT, AGENT)
 
 
-def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
-    """The agent has forgotten it: the backend knows whose it was. Its user goes on with a copy, or by what the writer left."""
-    if not ROOT:
-        lib.skip("needs root, to be several users")
+def _completed(place):
+    """\\return a service, and a session of the victim that the backend has."""
     service = _Service(place)
     job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[], umask=0o022)
     session = service.logs / job.stdout.strip()
     service.start()
     until(lambda: service.backend.complete(session.name), "complete")
+    return service, session
+
+
+def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
+    """The agent has forgotten it: the backend knows whose it was. Its user goes on with a copy, or by what the writer left."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service, session = _completed(place)
     kept = place.path / "kept"
     subprocess.run(["cp", "-r", session, kept], check=True)
     shutil.rmtree(session)
@@ -1558,11 +1564,7 @@ def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
 def what_a_copy_of_another_user_adds_is_sent_by_a_persons_word(place):
     if not ROOT:
         lib.skip("needs root, to be several users")
-    service = _Service(place)
-    job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[], umask=0o022)
-    session = service.logs / job.stdout.strip()
-    service.start()
-    until(lambda: service.backend.complete(session.name), "complete")
+    service, session = _completed(place)
     _forget(service)
     subprocess.run(["chown", "-R", f"{OTHER}:{OTHER}", session], check=True)  # restored by root, say
     with open(session / "device.log", "a") as log:

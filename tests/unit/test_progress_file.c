@@ -85,6 +85,21 @@ static void files_of_an_agent_that_tells_no_figures_are_read(void **state)
     assert_true(line[1].complete);
 }
 
+/* Of a progress file with this text. */
+static void notes_of(const char *text,
+                     void (*note)(void *arg, const struct progress_note *note), void *arg)
+{
+    char *path = dirs_make();
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    dirs_append(dir, "progress", text);
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    progress_notes(&sys_real, root, note, arg);
+    close(root);
+    dirs_remove(path);
+}
+
 static void told_owner(void *arg, const struct progress_note *note)
 {
     char *told = arg;
@@ -97,21 +112,13 @@ static void the_owner_of_a_hold_is_told_before_it(void **state)
 {
     (void)state;
     char told[200] = "";
-    char *path = dirs_make();
-    char dir[600];
-    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
-    assert_int_equal(mkdir(dir, 0700), 0);
-    dirs_append(dir, "progress",
-                "gpufl-progress 1 pid=7 program=x\n!waits 9 2\n"
-                "!owner a 5\n!held a device gone\n!held a scope gone\n!held b * gone\n"
-                "!owner c 6\n!held d * gone\n!held c * gone\n!owner ../e 7\n"
-                "!owner f\n!held f * gone\n!owner g -1 x\n!owner h 65534 later\n"
-                "!held h * gone\n");
-    int root = open(path, O_RDONLY | O_DIRECTORY);
-    progress_notes(&sys_real, root, told_owner, told);
+    notes_of("gpufl-progress 1 pid=7 program=x\n!waits 9 2\n"
+             "!owner a 5\n!held a device gone\n!held a scope gone\n!held b * gone\n"
+             "!owner c 6\n!held d * gone\n!held c * gone\n!owner ../e 7\n"
+             "!owner f\n!held f * gone\n!owner g -1 x\n!owner h 65534 later\n"
+             "!held h * gone\n",
+             told_owner, told);
     assert_string_equal(told, "=9 a=5 a=5 b?0 d?0 c?0 f?0 h=65534 ");
-    close(root);
-    dirs_remove(path);
 }
 
 static void told_aside(void *arg, const struct progress_note *note)
@@ -127,18 +134,10 @@ static void what_nothing_waits_for_is_told_aside(void **state)
 {
     (void)state;
     char told[200] = "";
-    char *path = dirs_make();
-    char dir[600];
-    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
-    assert_int_equal(mkdir(dir, 0700), 0);
-    dirs_append(dir, "progress",
-                "gpufl-progress 1 pid=7 program=x\n!trouble 5 gone\n"
-                "!owner a 5\n!aside no metrics: a b\n!held a * gone\n!asides no\n");
-    int root = open(path, O_RDONLY | O_DIRECTORY);
-    progress_notes(&sys_real, root, told_aside, told);
+    notes_of("gpufl-progress 1 pid=7 program=x\n!trouble 5 gone\n"
+             "!owner a 5\n!aside no metrics: a b\n!held a * gone\n!asides no\n",
+             told_aside, told);
     assert_string_equal(told, "gone;no metrics: a b;gone;");
-    close(root);
-    dirs_remove(path);
 }
 
 static void figures_are_those_of_the_stream_in_the_next_line(void **state)
