@@ -196,8 +196,12 @@ gpufl_status settings_join(const struct gpufl_init_options *given,
                            struct config_file *file, struct settings *out, char why[256])
 {
     struct gpufl_init_options *o = &file->options;
+    bool disabled;
     config_file_parse(file);
     option_fields_take_env(o);
+    if (parse_switch(getenv("GPUFL_DISABLED"), &disabled)) {
+        o->enabled = !disabled;
+    }
     option_fields_take_code(o, given);
     if (!o->enabled) {
         return GPUFL_OFF;

@@ -101,9 +101,10 @@ enum gpufl_profiling_engine {
  *  A field that differs from its default takes precedence over the environment, the
  *  environment over the configuration file, and the file over the default. What is wrong
  *  or out of range there is said and ignored; in a field that the program has set, it is
- *  an error. GPUFL_DISABLED overrides everything. The capture fields are always recorded
- * (`capture_capabilities` at the end of the session) and take effect with
- * GPUFL_ENGINE_TRACE and higher engines.
+ *  an error. GPUFL_DISABLED is the variable of `enabled`, inverted: set to true, it
+ *  overrides everything; set to false, the configuration file, but not the program. The
+ *  capture fields are always recorded (`capture_capabilities` at the end of the session)
+ *  and take effect with GPUFL_ENGINE_TRACE and higher engines.
  */
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
@@ -307,8 +308,9 @@ GPUFL_API void gpufl_shutdown(void);
 GPUFL_API gpufl_status gpufl_session_id(char out[40]);
 
 /** Returns true if gpufl is disabled: by GPUFL_DISABLED (1, true, yes or on, in any case)
- * or because the last gpufl_init had enabled = false. libgpufl-upload calls this, too, if
- * both libraries are loaded. */
+ * or because the last gpufl_init had enabled = false, by the program or by the
+ * configuration file (which GPUFL_DISABLED=0 overrides). libgpufl-upload calls this, too,
+ * if both libraries are loaded. */
 GPUFL_API bool gpufl_is_disabled(void);
 
 /** Writes everything that has been recorded so far, and returns when it is in the files.

@@ -311,6 +311,11 @@ def gpufl_disabled_knows_its_words(place):
         told, _, done = script(place, "init", env={"GPUFL_DISABLED": value})
         equal(told[0].split()[0], "0", value)
         equal("GPUFL_DISABLED=2 ignored: expected true, yes, on or 1" in done.stderr, value == "2", done.stderr)
+    config = place.path / "config.json"
+    config.write_text('{"enabled": false}')
+    for value, status in (("0", "0"), ("off", "0"), ("", "7")):
+        told, _, done = script(place, "init", env={"GPUFL_DISABLED": value, "GPUFL_CONFIG_FILE": str(config)})
+        equal((told[0].split()[0], done.stderr), (status, ""), f"{value!r} over the file")
     _, _, done = script(place, "init", env={"GPUFL_DEBUG": "maybe"})
     check("GPUFL_DEBUG=maybe ignored: expected true, yes, on or 1, or false" in done.stderr, done.stderr)
 

@@ -301,6 +301,45 @@ static void what_nobody_sets_has_its_documented_default(void **state)
 }
 
 /* The existing clients take `<dir>.log` for `<dir>`. */
+/* GPUFL_DISABLED is the variable of `enabled`, and so beats the file both ways. What the
+ * program switches off stays off. */
+static void the_switch_of_the_environment_beats_the_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable; /* NULL = unset */
+        const char *file;
+        gpufl_status status;
+    } given[] = {
+        {"0", "{\"enabled\": false}", GPUFL_OK},
+        {"False", "{\"enabled\": false}", GPUFL_OK},
+        {"1", "{\"enabled\": true}", GPUFL_OFF},
+        {"", "{\"enabled\": false}", GPUFL_OFF},
+        {"2", "{\"enabled\": false}", GPUFL_OFF},
+        {NULL, "{\"enabled\": false}", GPUFL_OFF},
+        {NULL, "{\"enabled\": true}", GPUFL_OK},
+    };
+    char path[] = "/tmp/gpufl-settings-XXXXXX", why[256];
+    struct gpufl_init_options off = GPUFL_INIT_OPTIONS_DEFAULT;
+    struct settings out;
+    int fd = mkstemp(path);
+    off.enabled = false;
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+        dprintf(fd, "%s", given[i].file);
+        setenv("GPUFL_CONFIG_FILE", path, 1);
+        if (given[i].variable) {
+            setenv("GPUFL_DISABLED", given[i].variable, 1);
+        }
+        assert_int_equal(settings_resolve(NULL, &out, why), given[i].status);
+        assert_int_equal(settings_resolve(&off, &out, why), GPUFL_OFF);
+        clearenv();
+    }
+    close(fd);
+    unlink(path);
+}
+
 static void the_end_of_the_log_path_is_cut_off(void **state)
 {
     (void)state;
@@ -351,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_too_long_is_said_to_be),
         cmocka_unit_test(what_is_wrong_in_code_is_refused),
         cmocka_unit_test(what_nobody_sets_has_its_documented_default),
+        cmocka_unit_test(the_switch_of_the_environment_beats_the_file),
         cmocka_unit_test(the_end_of_the_log_path_is_cut_off),
         cmocka_unit_test(the_padding_of_an_earlier_struct_stays_free),
     };
