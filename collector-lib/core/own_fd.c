@@ -47,9 +47,7 @@ static bool own_fd_take_above(struct own_fd *own, int fd, int lowest)
         move_up(own, lowest);
         errno = own->fd >= 0 ? saved : EBADF;
     } else if (fd >= 0) {
-        saved = errno;
-        close(fd);
-        errno = saved;
+        errno = EBADF; /* the job has closed it: what is there next is the job's */
     }
     return own->fd >= 0;
 }

@@ -151,12 +151,12 @@ void amdgpu_mend(struct amdgpu_device *d)
 {
     if (!own_fd_is_ours(&d->dir)) {
         char name[NAME_BYTES];
-        int root_fd = sysfs_dir(AT_FDCWD, d->sysfs);
+        struct own_fd root;
         card_name(name, d->number);
-        own_fd_replace(&d->dir, sysfs_dir(root_fd, name));
-        if (root_fd >= 0) {
-            close(root_fd);
+        if (own_fd_take_briefly(&root, sysfs_dir(AT_FDCWD, d->sysfs))) {
+            own_fd_replace(&d->dir, sysfs_dir(root.fd, name));
         }
+        own_fd_close(&root);
     }
     if (d->has_sensors && own_fd_is_ours(&d->dir) && !own_fd_is_ours(&d->hwmon)) {
         own_fd_replace(&d->hwmon, open_first(d->dir.fd, "hwmon", "hwmon"));
@@ -186,19 +186,18 @@ static bool open_card(int root_fd, int nodes_fd, unsigned number, struct amdgpu_
 unsigned amdgpu_find(const char *sysfs, struct amdgpu_device *out, unsigned most)
 {
     unsigned count = 0;
-    int root_fd = sysfs_dir(AT_FDCWD, sysfs);
-    if (root_fd < 0) {
+    struct own_fd root;
+    struct own_fd nodes;
+    if (!own_fd_take_briefly(&root, sysfs_dir(AT_FDCWD, sysfs))) {
         return 0;
     }
-    int nodes_fd = sysfs_dir(root_fd, "class/kfd/kfd/topology/nodes");
+    own_fd_take_briefly(&nodes, sysfs_dir(root.fd, "class/kfd/kfd/topology/nodes"));
     for (unsigned i = 0; i < CARDS_MAX && count < most; i++) {
-        if (open_card(root_fd, nodes_fd, i, &out[count])) {
+        if (open_card(root.fd, nodes.fd, i, &out[count])) {
             out[count++].sysfs = sysfs;
         }
     }
-    if (nodes_fd >= 0) {
-        close(nodes_fd);
-    }
-    close(root_fd);
+    own_fd_close(&nodes);
+    own_fd_close(&root);
     return count;
 }

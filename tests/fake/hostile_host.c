@@ -7,7 +7,8 @@
  * HOSTILE_FROM=path  all this once there is such a file
  * HOSTILE_HANG=path  what never returns does so once this file is gone
  * HOSTILE_LOW=path   gets a line for each read or write by a thread of the library under
- *      a number below 400, where files of the job are
+ *      a number below 400, where files of the job are, and for each file that it opens,
+ *      makes, renames or deletes in a directory that has such a number
  *
  * CALL: open, write, pwrite, rename, unlink, truncate, sync, lock, stat, thread, close,
  * path (realpath); malloc where FAKE_NO_MEMORY is defined. */
@@ -241,6 +242,7 @@ int openat(int dir, const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = mode_of(flags, args);
     va_end(args);
+    look_at_number(dir, CALLER);
     return befall(OPEN, CALLER) == 'e' ? -1
                                        : (int)after(REAL(openat)(dir, path, flags, mode));
 }
@@ -252,11 +254,13 @@ FILE *fopen(const char *path, const char *mode)
 
 int mkdirat(int dir, const char *path, mode_t mode)
 {
+    look_at_number(dir, CALLER);
     return befall(OPEN, CALLER) == 'e' ? -1 : (int)after(REAL(mkdirat)(dir, path, mode));
 }
 
 int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
 {
+    look_at_number(from, CALLER);
     return befall(RENAME, CALLER) == 'e'
                ? -1
                : (int)after(REAL(renameat2)(from, name, to, new_name, flags));
@@ -264,6 +268,7 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
 
 int renameat(int from, const char *name, int to, const char *new_name)
 {
+    look_at_number(from, CALLER);
     return befall(RENAME, CALLER) == 'e'
                ? -1
                : (int)after(REAL(renameat)(from, name, to, new_name));
@@ -271,6 +276,7 @@ int renameat(int from, const char *name, int to, const char *new_name)
 
 int unlinkat(int dir, const char *path, int flags)
 {
+    look_at_number(dir, CALLER);
     return befall(UNLINK, CALLER) == 'e' ? -1
                                          : (int)after(REAL(unlinkat)(dir, path, flags));
 }
