@@ -21,9 +21,11 @@
 #include "collector-lib/core/thread.h"
 #include "collector-lib/job/job_tasks.h"
 
-#define ROUND_NS      100000000
-#define ROUNDS        10 /* until what cannot be looked at, or waits, will not change */
-#define JOIN_PATIENCE 1000000000
+#define ROUND_NS       100000000
+#define ROUNDS         10 /* until what cannot be looked at, or waits, will not change */
+#define JOIN_PATIENCE  1000000000
+#define RETRY_NS       10000000
+#define RETRY_PATIENCE 2000000000
 
 static struct {
     pthread_key_t main_end;
@@ -241,13 +243,24 @@ static void stop_watch(void)
     }
 }
 
+/* For a moment there may be no thread to be had. Without this one, what hangs keeps the
+ * process for ever. */
+static void start_watch_patiently(void)
+{
+    const struct timespec round = {.tv_nsec = RETRY_NS};
+    const int64_t by_ns = clock_mono_ns() + RETRY_PATIENCE;
+    while (!start_watch() && clock_mono_ns() < by_ns) {
+        nanosleep(&round, NULL);
+    }
+}
+
 static void on_main_end(void *arg)
 {
     (void)arg;
     note_mask();
     atomic_store(&job.main_left, true);
-    if (atomic_load(&job.session)) {
-        start_watch();
+    if (is_wanted()) {
+        start_watch_patiently();
     }
 }
 

@@ -237,6 +237,13 @@ def exit_in_a_handler_ends_the_session(place):
     equal(_ended(place), [True] * 10, "each session has an end")
 
 
+def a_driver_that_hangs_keeps_no_job_that_finds_no_thread_for_a_while(place):
+    """Main has left, the session has ended: a thread has to end the process, and cannot be made at once."""
+    done, _ = _live(place, "init:0", "nap:300000", "shutdown", "pthread_exit", host="thread:11:3:5", FAKE_NVML_HANG="Sample")
+    check("its thread is left behind" in done.stderr, done.stderr)
+    equal(done.returncode, 0, done.stderr)
+
+
 def a_job_that_closes_and_reuses_descriptors_keeps_its_files_and_the_figures_of_amdgpu(place):
     done, _ = _live(place, "init:0", "nap:300000", "closefrom", "spread", "nap:300000", "shutdown", "exit:5",
                     GPUFL_SYSFS=str(lib.ROOT / "tests/samples/amdgpu"), FAKE_NVML_INIT="9")
