@@ -493,6 +493,62 @@ static void a_person_may_say_so_while_nothing_runs(void **state)
     rig_delete(rig);
 }
 
+/* As if somebody had emptied or cut the active file of a job that writes on: its journal
+ * knows what was sent, and what is the same is not sent again. */
+static void
+an_active_file_that_was_cut_and_written_on_goes_on_where_it_was_cut(void **state)
+{
+    (void)state;
+    for (int written = 41; written >= 25; written -= 16) { /* past its end, or not */
+        struct live_session s;
+        struct rig *rig = with_thirty_sent(&s);
+        char *file = rig_file(rig, RIG_ID "/device.log");
+        long end = (long)(strstr(file, "\"n\":17}") - file) + 8;
+        cut(&s, "device.log", (long)strlen(file) - end);
+        free(file);
+        lines(&s, 100, 100 + written - 18 - 1);
+        live_line(&s, "device", "shutdown", 200);
+        live_close(&s);
+        for (int runs = 0; runs < 2; runs++) {
+            run_again(rig);
+            assert_true(is_held(rig, written > 40 ? HELD_OTHER : HELD_SHORTER));
+            rig_stop(rig);
+        }
+        rig_start(rig);
+        give_up(rig);
+        rig_stop(rig);
+        run_again(rig);
+        assert_sent_from(rig, 99);
+        assert_int_equal(device(rig)->end.at.lines, 30 + written - 18);
+        assert_int_equal(device(rig)->end.losses, 1);
+        assert_ended(rig, 2);
+        rig_delete(rig);
+    }
+}
+
+/* The first one may come back under its number. */
+static void an_active_file_with_nothing_of_what_was_sent_is_the_next_one(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    live_rotate(&s, "device", 1);
+    in_session(&s, "mv device.1.log ../.kept");
+    lines(&s, 30, 80);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_OTHER));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.file, 2);
+    in_session(&s, "mv ../.kept device.1.log");
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 20 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 80);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
 static void a_shorter_file_goes_on_at_its_end(void **state)
 {
     (void)state;
@@ -594,6 +650,9 @@ int main(void)
         cmocka_unit_test(a_rewritten_file_goes_on_where_the_bytes_part),
         cmocka_unit_test(behind_a_loss_the_checksum_of_the_file_decides),
         cmocka_unit_test(a_person_may_say_so_while_nothing_runs),
+        cmocka_unit_test(
+            an_active_file_that_was_cut_and_written_on_goes_on_where_it_was_cut),
+        cmocka_unit_test(an_active_file_with_nothing_of_what_was_sent_is_the_next_one),
         cmocka_unit_test(a_shorter_file_goes_on_at_its_end),
         cmocka_unit_test(what_differs_in_an_earlier_file_is_not_complete),
         cmocka_unit_test(

@@ -194,10 +194,11 @@ void position_note_whole(struct stream *st)
     }
 }
 
-bool position_part_at(struct stream *st, const struct reply_end *end,
+bool position_part_at(struct stream *st, const struct reply_end *end, uint32_t file,
                       const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
+    settled.file = file;
     settled.head = own->head;
     settled.end = own->offset;
     settled.how = SETTLED_GIVEN_UP;

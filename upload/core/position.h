@@ -40,10 +40,10 @@ void position_note_whole(struct stream *stream);
  * nothing of it is stored. \return as position_advance. */
 bool position_choose(struct stream *stream, bool positions);
 
-/** Settles the stream up to \p end because a person said so: it goes on at \p own of the
- * same file, where own bytes and those of the backend part, and sends what follows once
- * more. \return as position_advance. */
-bool position_part_at(struct stream *stream, const struct reply_end *end,
+/** Settles the stream up to \p end because a person said so: it goes on at \p own of
+ * \p file, where own bytes and those of the backend part, and sends what follows.
+ * \return as position_advance. */
+bool position_part_at(struct stream *stream, const struct reply_end *end, uint32_t file,
                       const struct stream_end *own);
 
 /** Notes what else is to be known of its end. \return as position_advance. */

@@ -65,26 +65,22 @@ static enum parting_result parting_settle_cut(struct stream *st,
                                               const struct reply_end *told, uint64_t size,
                                               enum end_state state)
 {
-    struct engine *engine = st->session->root->engine;
     bool same = stream_place_is(&told->at, &st->end.at) && st->file == told->at.file &&
                 st->offset == told->at.offset;
-    struct stream_end own = {0};
-    if (same) {
-        own = (struct stream_end){.head = st->head, .mark = st->mark};
-    }
+    const struct stream_end of = {.head = st->head, .mark = st->mark};
+    const struct stream_end own = same ? of : (struct stream_end){0};
     if (!position_adopt(st, told, &own) || !position_note_end(st, state)) {
         return PARTING_WAITS;
     }
     st->cut_at = size + 1;
     st->asked_for = HELD_NOT;
-    if (missing_behind_cut(st)) {
-        return PARTING_CUT; /* the next inspection holds it */
+    if (!missing_behind_cut(st)) { /* else the next inspection holds it */
+        log_warn(
+            st->session->root->engine->config.log, "session.cut",
+            "session=%s channel=%s file=%u bytes=%llu note=\"its files end before what "
+            "was sent of them: the backend has the rest\"",
+            st->session->id, stream_channel(st), told->at.file, (unsigned long long)size);
     }
-    log_warn(engine->config.log, "session.cut",
-             "session=%s channel=%s file=%u bytes=%llu note=\"its files end before what "
-             "was sent of them: the backend has the rest\"",
-             st->session->id, stream_channel(st), told->at.file,
-             (unsigned long long)size);
     return PARTING_CUT;
 }
 
@@ -241,13 +237,16 @@ static enum parting_result parting_go_on(struct stream *st, struct end_parting *
     struct reply_end told = p->told;
     uint64_t offset = p->same.offset;
     struct shifting_place place = {0};
-    bool shifts = shifted_stream_is(st);
-    if (shifts && !shifted_stream_numbered(st, told.at.file, &place)) {
+    if (shifted_stream_is(st) && !shifted_stream_numbered(st, told.at.file, &place)) {
         end_parting_drop(st);
         return PARTING_FAILED;
     }
     const struct stream_end own = {.head = place.head, .offset = offset};
-    if (!position_part_at(st, &told, &own)) {
+    /* An active file with nothing of what the journal knows is a later one: the first may
+     * come back, sealed, under its number. */
+    bool later = !offset && !own.head && told.at.file > st->highest &&
+                 stream_place_is(&told.at, &st->end.at);
+    if (!position_part_at(st, &told, told.at.file + later, &own)) {
         return PARTING_WAITS;
     }
     log_warn(st->session->root->engine->config.log, "session.parted",

@@ -55,6 +55,19 @@ static bool resolve_is_to_be_asked(const struct stream *st)
             st->end.state == END_CUT);
 }
 
+/* What was sent is not in the file of its name, or not all of it: the backend knows how
+ * much is. */
+static bool resolve_parts(const struct resolving *r)
+{
+    const struct stream *st = r->stream;
+    const struct stream_place *end = &st->end.at;
+    bool active = st->file > st->highest;
+    bool sent = st->positions && st->offset && st->session->layout == SESSION_LIVE &&
+                end->file == st->file && end->offset == st->offset;
+    return sent && ((r->reason == HELD_OTHER && r->to.file == st->file + active) ||
+                    (r->reason == HELD_SHORTER && active && r->to.file == st->file));
+}
+
 /* The backend has other bytes, or more, or nothing shows whose they are, as this process
  * or one before has found. Where the channel goes on, the uploader asks the backend. */
 static bool resolve_told(const struct resolving *r)
@@ -63,7 +76,9 @@ static bool resolve_told(const struct resolving *r)
     enum held_reason reason = st->end.state == END_DISPUTED   ? HELD_BACKEND_OTHER
                               : st->end.state == END_LONGER   ? HELD_BACKEND_LONGER
                               : st->end.state == END_UNPROVED ? HELD_BACKEND_UNPROVED
-                                                              : HELD_NOT;
+                              : resolve_parts(r) && !resolve_is_to_be_asked(st)
+                                  ? r->reason
+                                  : HELD_NOT;
     if (r->reason != HELD_NOT && stream_is_earlier_copy(st) && st->positions &&
         !resolve_is_to_be_asked(st)) {
         reason = HELD_BACKEND_LONGER; /* what the last answer found may have changed */
