@@ -235,6 +235,17 @@ def a_time_limit_that_strikes_is_the_reason_that_is_given(place):
               "lost; run it again, or give a longer --timeout)\n")
 
 
+def what_a_backend_says_of_a_failure_is_told(place):
+    """Its message, as of one whose database was removed; of a web page, which a proxy sends, the status."""
+    lib.job(place, 0.1)
+    for answer, said in (((503, '{"error":"store","message":"its database \\"x\\" is gone"}'), "503: its database 'x' is gone"),
+                         ((502, "<html><h1>Bad Gateway</h1></html>", ("Content-Type", "text/html")), "502"), ((500, ""), "500")):
+        with sink.Sink(lambda _, r, answer=answer: answer if r.is_batch else None) as s:
+            done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY, "--timeout", "3s",
+                             "--retries", "0")
+            _says(done, 1, f"not everything was sent: the backend answered {said}; the time limit of 3s was reached")
+
+
 def a_variable_is_named_where_it_set_the_value(place):
     lib.job(place, 0.1)
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -46,17 +46,15 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     if (!alone) {
         origin_failed(&engine->origin, reply, now_ms);
     }
+    char why[256];
+    origin_failure(reply, why);
     if (origin->failures == 1 || offer->failures_alone == ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
-                 st->session->id, stream_channel(st), reply->status, reply->error,
+                 st->session->id, stream_channel(st), reply->status, why,
                  offer->failures_alone);
     }
-    if (reply->status) {
-        trouble_say(&engine->trouble, "the backend answered %d", reply->status);
-    } else {
-        trouble_say(&engine->trouble, "no answer: %s", reply->error);
-    }
+    trouble_say(&engine->trouble, "%s", why);
 }
 
 void retry_alone(struct offer *offer, const char *why, uint64_t now_ms)
@@ -112,8 +110,8 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
     struct engine *engine = offer->stream->session->root->engine;
     bool key = reply->status == 401;
     if (owner_failed(offer->stream->session, now_ms) && !key) {
-        char why[64]; /* as from something in front of the backend that judges lines */
-        snprintf(why, sizeof why, "the backend answered %d", reply->status);
+        char why[256]; /* as from something in front of the backend that judges lines */
+        origin_failure(reply, why);
         retry_alone(offer, why, now_ms);
         return;
     }
