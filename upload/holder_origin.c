@@ -109,10 +109,18 @@ static enum holder_word holder_read_word(const struct upload *u, uint64_t databa
 static void holder_origin_failed(struct holder_origin *origin,
                                  const struct transport_reply *reply)
 {
+    char said[160] = "";
     origin->failures++;
     origin->http_status = reply->status;
-    snprintf(origin->error, sizeof origin->error, reply->status ? "HTTP %d%s" : "%.0d%s",
-             reply->status, reply->status ? "" : reply->error);
+    if (reply->status == 0) {
+        snprintf(origin->error, sizeof origin->error, "%s", reply->error);
+        return;
+    }
+    if (!reply->web_page && !key_check_says(reply->status)) {
+        reply_message(reply->body, reply->body_len, said, sizeof said);
+    }
+    snprintf(origin->error, sizeof origin->error, "HTTP %d%s%s", reply->status,
+             *said ? ": " : "", said);
 }
 
 /* With the exit code that an upload has without the other uploader. */
@@ -145,9 +153,15 @@ static enum key_check holder_ask_key(const struct upload *u, struct holder_origi
     struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1, .body = ""};
     struct transport_reply reply;
     struct reply_version version = {0};
-    enum key_check check = KEY_LATER;
-    if (transport_ask(&u->transport, &request, &reply) == GPUFL_OK &&
-        reply.status >= 200 && reply.status <= 299) {
+    if (transport_ask(&u->transport, &request, &reply) != GPUFL_OK) {
+        return KEY_LATER;
+    }
+    enum key_check check = key_check_of(TRANSPORT_PROBE, &reply, false);
+    if (check == KEY_LATER) { /* not the same as to know no epochs */
+        holder_origin_failed(origin, &reply);
+        return check;
+    }
+    if (reply.status >= 200 && reply.status <= 299) {
         reply_read_version(reply.body, reply.body_len, &version);
         origin->database = version.database;
         origin->epoch = version.positions ? version.epoch : 0;

@@ -102,6 +102,10 @@ static const struct taker {
 static enum MHD_Result on_version(struct http_service *service, struct MHD_Connection *c)
 {
     struct text answer = {0};
+    if (!store_health_look(service->store)) { /* nobody has what that epoch stands for */
+        return http_respond(c, ingest_refuse_unwritten(service->store, &answer),
+                            HTTP_JSON, &answer);
+    }
     text_printf(&answer,
                 "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
                 "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"

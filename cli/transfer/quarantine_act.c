@@ -10,7 +10,9 @@
 #include "cli/transfer/quarantine_view.h"
 #include "cli/transfer/upload_flags.h"
 #include "schema/channels.h"
+#include "upload/core/origin.h"
 #include "upload/engine/engine.h"
+#include "upload/http/key_check.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_ask.h"
 
@@ -87,18 +89,6 @@ static gpufl_status act_check_backend(const struct act *act,
     return GPUFL_ERR_USAGE;
 }
 
-/* Whether the origin declares window identity for batches. */
-static bool declares_windows(struct transport *transport)
-{
-    struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1};
-    struct transport_reply reply;
-    struct reply_version version = {0};
-    if (transport_ask(transport, &request, &reply) == GPUFL_OK && reply.status == 200) {
-        reply_read_version(reply.body, reply.body_len, &version);
-    }
-    return version.live_windows;
-}
-
 /* What keeps the backend from taking any range. */
 static void act_stop(struct act *act, gpufl_status status, const char *said)
 {
@@ -118,6 +108,31 @@ static void act_stop(struct act *act, gpufl_status status, const char *said)
                      "%s: '%s': %s (the ranges stay quarantined; check the "
                      "URL, or retry them later)",
                      url, act->to->backend_url, said);
+    }
+}
+
+/* Whether the origin declares window identity for batches. One that cannot say it now is
+ * sent nothing. */
+static void act_ask_windows(struct act *act)
+{
+    struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1};
+    struct transport_reply reply;
+    struct reply_version version = {0};
+    char why[256] = "out of memory";
+    bool asked = transport_ask(&act->transport, &request, &reply) == GPUFL_OK;
+    if (asked && key_check_of(TRANSPORT_PROBE, &reply, false) != KEY_LATER) {
+        reply_read_version(reply.body, reply.status == 200 ? reply.body_len : 0,
+                           &version);
+        act->window_headers = version.live_windows;
+        return;
+    }
+    if (asked && reply.status == 0) {
+        act_stop(act, GPUFL_ERR_CONTACT, reply.error);
+    } else {
+        if (asked) {
+            origin_failure(&reply, why);
+        }
+        act_stop(act, GPUFL_BUSY, why);
     }
 }
 
@@ -187,7 +202,7 @@ int quarantine_act_retry(const struct quarantine_choice *choice,
     }
     int rc = none ? EXIT_ALL_DONE : EXIT_BAD_USE;
     if (status == GPUFL_OK && !none) {
-        act.window_headers = declares_windows(&act.transport);
+        act_ask_windows(&act);
         rc = act_on_chosen(&act);
     } else if (!none) {
         act_say(why);

@@ -2,7 +2,8 @@
 """A backend with switches: answers as told, stores what it acknowledged.
 
 `Sink(answer=f)`: f(sink, request) returns a status, None for "store and answer 200", or one of
-the words below. Without `declare` it says nothing at info/version, like a hosted server.
+the words below. Without `declare` it says nothing at info/version, like a hosted server;
+with a number, it answers that.
 """
 import ctypes
 import ctypes.util
@@ -175,8 +176,8 @@ class Sink:
         return self.reply(handler, request, said or 200, {"window_acknowledged": True})
 
     def version(self, handler):
-        if not self.declare:
-            return self.reply(handler, None, 404, {})
+        if self.declare is not True:
+            return self.reply(handler, None, self.declare or 404, {})
         return self.reply(handler, None, 200, {
             "supported": ["1"], "encodings": ["zstd", "gzip"], "live_windows": True,
             "window_registry": True, **({"alive_after_ms": self.alive_after_ms} if self.alive_after_ms else {}),

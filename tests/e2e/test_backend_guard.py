@@ -83,7 +83,7 @@ def _answers(backend):
                (("events/parts", b'{"parts":[]}\n'), ("events/session-complete", b""),
                 ("events/alive", b'{"sessions":[{"session":"x","silent_ms":1}]}')))]
     gets = [post(backend, b"", path=path, method="GET")[0]
-            for path in (f"/api/v1/sessions/{SESSION}/streams", "/healthz")]
+            for path in ("/api/v1/info/version", f"/api/v1/sessions/{SESSION}/streams", "/healthz")]
     return posts + gets
 
 
@@ -99,7 +99,7 @@ def nothing_is_acknowledged_without_the_file(place):
              (_moved, folder / "backend.db-wal"), (_replaced, folder / "backend.db-wal")]
     for n, (change, path) in enumerate(cases, 1):
         with change(path):
-            equal(_answers(backend), [503] * 6, f"{change.__name__} {path}")
+            equal(_answers(backend), [503] * 7, f"{change.__name__} {path}")
             status, answer = post(backend, line(1), window=window)
             equal((status, answer["error"]), (503, "store"), "not even what was stored before")
             named = folder / "backend.db" if path == folder else path

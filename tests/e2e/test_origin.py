@@ -286,14 +286,14 @@ def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
         check("; it sends to another backend than --backend-url" in done.result["message"] and b.url in done.result["message"],
               done.stdout)
         for get, said in ((404, "HTTP 404 (nothing is lost; correct --backend-url or --api-path and run it again)"),
-                          (503, "HTTP 503; the time limit of 1s was reached (nothing is lost; run it again, or give a longer")):
-            a.get, a.answer = get, lambda _, request: None if request.body else 404
+                          (503, "HTTP 503: {'error': 'POST'}; the time limit of 1s was reached (nothing is lost; run it again, or give a longer")):
+            a.get, a.answer = get, lambda _, request: None if request.body else (404, "")
             done = lib.upload(place, a.url, "--timeout=1s")
             equal((done.returncode, done.result["http_status"]), (1, get), done.stdout)
             check(f"{a.url} answered {said}" in done.result["message"], done.stdout)
         done = lib.upload(place, a.url, "--timeout=60s", "--retries=1")
         equal((done.returncode, done.result["http_status"]), (1, 503), done.stdout)
-        check(f"{a.url} answered HTTP 503 (nothing is lost; run it again)" in done.result["message"], done.stdout)
+        check(f"{a.url} answered HTTP 503: {{'error': 'POST'}} (nothing is lost; run it again)" in done.result["message"], done.stdout)
 
 
 def an_upload_with_another_key_does_not_believe_what_an_agent_has_sent(place):
@@ -535,6 +535,27 @@ def an_upload_beside_an_agent_waits_until_that_has_asked_a_restored_copy(place):
 
 def an_upload_beside_an_agent_waits_until_that_has_asked_another_database(place):
     _waits_until_the_agent_has_asked(place, True, "it has sent to another database than that at --backend-url")
+
+
+def an_upload_does_not_take_a_backend_without_its_database_for_one_that_has_all(place):
+    """Beside an agent, and alone: all is sent and complete, and the file that holds it is not there any more."""
+    written = writers.Live(place.logs)
+    written.line("device")
+    written.end()
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    path = place.path / "backend.db"
+    for beside in (True, False):
+        agent = lib.agent(place, backend.url, "--rescan-interval=200ms") if beside else None
+        until(lambda: lib.upload(place, backend.url).returncode == 0, "all is sent and told")
+        path.rename(place.path / "moved")
+        done = lib.upload(place, backend.url, "--timeout=2s")
+        equal(done.returncode, 1, done.stdout)
+        check(f"503: the database could not be written: {path}: removed or replaced" in done.result["message"], done.stdout)
+        (place.path / "moved").rename(path)
+        equal(lib.upload(place, backend.url).returncode, 0, "it is back")
+        if agent:
+            agent.terminate()
+            agent.wait()
 
 
 def windows_of_a_running_session_are_offered_to_a_restored_copy(place):

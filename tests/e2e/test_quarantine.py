@@ -184,6 +184,10 @@ def a_backend_that_takes_nothing_now_rejects_nothing(place):
             equal((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
             check(told in done.stderr and "rejected" not in done.stderr, done.stderr)
             equal(_list(place), before, "they stay")
+        s.answer, s.declare, asked = None, 503, len(s.batches())
+        done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
+        equal((done.returncode, done.stdout, len(s.batches())), (2, "", asked), "it cannot say what it supports now")
+        check(f"--backend-url: '{s.url}': the backend answered 503" in done.stderr, done.stderr)
 
 
 def an_empty_quarantine_is_said(place):
