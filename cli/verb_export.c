@@ -18,6 +18,7 @@
 #include "cli/exit_codes.h"
 #include "cli/export_batch.h"
 #include "cli/export_details.h"
+#include "cli/export_told.h"
 #include "cli/version_line.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
@@ -37,7 +38,10 @@ static const struct flag_table export_table = {
         "correlation id, count all of them. Nothing is sent or changed.",
     .notes =
         "Exit status: 0 printed; 1 printed, but something is missing, as standard error "
-        "says; 2 usage error, or DIR is no session, or cannot be read.",
+        "says: files or lines, what the recorder counted as lost, or the end, as of a "
+        "job that was killed; 2 usage error, or DIR is no session, or cannot be read. Of "
+        "a session that is still being recorded, what its files have is printed, which "
+        "standard error says, too; by itself, that is no failure.",
     .operand = "DIR",
     .operand_expected = "the directory of a session, <log_path>/<session id>",
     .operands_min = 1,
@@ -50,8 +54,10 @@ struct exporting {
     uint32_t *number; /* of a channel's files, ascending */
     size_t count, cap;
     struct export_details details;
+    uint64_t details_missing; /* launches without theirs */
+    struct export_told told;
+    enum channel channel; /* the one that is printed */
     struct text out;
-    bool incomplete;
 };
 
 /* \return EXIT_BAD_USE */
@@ -59,12 +65,6 @@ static int export_fail(const char *path, const char *name, const char *why)
 {
     message_line("gpufl export", "%s%s%s: %s", path, *name ? "/" : "", name, why);
     return EXIT_BAD_USE;
-}
-
-static void export_lacks(struct exporting *e, const char *what)
-{
-    message_line("gpufl export", "%s: %s", e->path, what);
-    e->incomplete = true;
 }
 
 static int by_number(const void *a, const void *b)
@@ -119,7 +119,7 @@ static void export_check_numbers(struct exporting *e, const char *channel)
             snprintf(what, sizeof what,
                      "%s: files %u to %u are not there, with the records in them",
                      channel, next, e->number[i] - 1);
-            export_lacks(e, what);
+            export_told_lacks(&e->told, what);
         }
         next = e->number[i] + 1;
     }
@@ -137,9 +137,8 @@ static int keep_detail(struct exporting *e, const char *line, size_t len)
 static int print_line(struct exporting *e, const char *line, size_t len)
 {
     text_clear(&e->out);
-    if (export_batch(&e->details, line, len, &e->out, stdout)) {
-        export_lacks(e, "launches share a " RECORD_KERNEL_DETAIL " that is not there");
-    }
+    export_told_line(&e->told, e->channel, line, len);
+    e->details_missing += export_batch(&e->details, line, len, &e->out, stdout);
     if (e->out.failed) {
         return export_fail(e->path, "", "out of memory");
     }
@@ -163,13 +162,13 @@ static int each_line_of(struct exporting *e, FILE *file, export_line *visit)
                 line[len] = '\0';
                 rc = visit(e, line, len);
             } else if (visit == print_line) {
-                export_lacks(e, "a line longer than 8 MiB is left out");
+                export_told_lacks(&e->told, "a line longer than 8 MiB is left out");
             }
             len = 0;
         }
     }
-    if (rc == EXIT_ALL_DONE && len && visit == print_line) {
-        export_lacks(e, "the last line of a file is cut off, and left out");
+    if (rc == EXIT_ALL_DONE && len && visit == print_line && !e->told.running) {
+        export_told_lacks(&e->told, "the last line of a file is cut off, and left out");
     }
     free(line);
     return rc;
@@ -212,15 +211,25 @@ static int export_session(struct exporting *e)
     size_t files = 0;
     int rc = each_file(e, channel_name(CHANNEL_DEVICE), keep_detail);
     for (int c = 0; rc == EXIT_ALL_DONE && c < CHANNEL_COUNT; c++) {
-        rc = each_file(e, channel_name((enum channel)c), print_line);
+        e->channel = (enum channel)c;
+        rc = each_file(e, channel_name(e->channel), print_line);
         files += e->count;
-        export_check_numbers(e, channel_name((enum channel)c));
+        e->told.there[c] = e->count > 0;
+        export_check_numbers(e, channel_name(e->channel));
     }
-    if (rc == EXIT_ALL_DONE && files == 0) {
+    if (rc != EXIT_ALL_DONE) {
+        return rc;
+    }
+    if (files == 0) {
         return export_fail(e->path, "",
                            "no files of a session (expected <log_path>/<session id>)");
     }
-    return rc != EXIT_ALL_DONE ? rc : e->incomplete ? EXIT_NOT_ALL : EXIT_ALL_DONE;
+    if (e->details_missing && !e->told.running) {
+        export_told_lacks(&e->told,
+                          "launches share a " RECORD_KERNEL_DETAIL " that is not there");
+    }
+    export_told_say(&e->told);
+    return e->told.incomplete ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }
 
 int verb_export(int argc, char **argv)
@@ -235,6 +244,7 @@ int verb_export(int argc, char **argv)
     if (e.dir < 0) {
         return export_fail(e.path, "", strerror(errno));
     }
+    export_told_begin(&e.told, e.dir, e.path);
     rc = export_session(&e);
     export_details_fini(&e.details);
     text_fini(&e.out);

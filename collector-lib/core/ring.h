@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector-lib/core/losses.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/core/thread_scopes.h"
+#include "schema/losses.h"
 
 /** How many rows a thread can be ahead of the writer (512 KiB). */
 #define RING_ROWS        8192u

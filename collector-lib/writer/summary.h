@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "collector-lib/core/losses.h"
 #include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
+#include "schema/losses.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
 struct summary_figure {

@@ -6,6 +6,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/core/losses_text.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "collector-lib/core/device_table.h"
-#include "collector-lib/core/losses.h"
 #include "collector-lib/core/name_set.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/ring.h"
@@ -19,6 +18,7 @@
 #include "collector-lib/writer/open_scopes.h"
 #include "collector-lib/writer/sampler.h"
 #include "collector-lib/writer/summary.h"
+#include "schema/losses.h"
 
 #define WRITER_BEAT_MS      40
 #define WRITER_BUSY_BEAT_MS 5

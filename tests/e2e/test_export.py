@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gpufl export`: a session as tools read it that join kernels and details by corr_id alone."""
+import contextlib
+import fcntl
 import gzip
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
 import test_collector as collector
+import test_losses
 import test_trace
 from test_trace import _kernels
+
+
+SHUTDOWN = '{"type":"shutdown","session_id":"x"}\n'
 
 
 def _run(place, part, **env):
@@ -25,6 +33,14 @@ def _export(place, session):
 
 def _without(record, *keys):
     return {k: v for k, v in record.items() if k not in keys}
+
+
+@contextlib.contextmanager
+def _held(session):
+    """Its lock, as its writer holds it."""
+    with open(session / ".gpufl-session.lock", "rb+") as lock:
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        yield
 
 
 def a_session_is_exported_as_if_each_launch_had_its_detail(place):
@@ -78,7 +94,68 @@ def what_is_missing_of_an_export_is_said(place):
     for path in session.glob("device*.log"):
         path.write_bytes(b"".join(line for line in path.read_bytes().splitlines(keepends=True) if b'"kernel_detail"' not in line))
     done, _ = _export(place, session)
-    check(done.returncode == 1 and "kernel_detail that is not there" in done.stderr, done.stderr)
+    check(done.returncode == 1 and done.stderr.count("kernel_detail that is not there") == 1, done.stderr)
+    (session / "scope.log").write_bytes((session / "scope.log").read_bytes().replace(b'"shutdown"', b'"other"'))
+    with _held(session):
+        done, _ = _export(place, session)
+    equal((done.returncode, done.stderr.count("\n"), "still being recorded" in done.stderr), (0, 1, True),
+          f"while it runs, details may come behind the first look: {done.stderr}")
+
+
+def what_the_recorder_lost_is_said_once_each(place):
+    session, said, _, _ = test_losses._play(place, "forgotten")
+    lost = re.findall(r"  (\d+ .*)", said)
+    equal(len(lost), 2, f"kinds: {said}")
+    for closing in ("device", "scope", "system"):
+        done, _ = _export(place, session)
+        equal((done.returncode, done.stderr.splitlines()), (1, [f"gpufl export: {session}: lost: {text}" for text in lost]), closing)
+        for path in session.glob(f"{closing}.log"):  # the others tell it, too
+            path.write_bytes(b"".join(line for line in path.read_bytes().splitlines(keepends=True)
+                                      if b'"capture_capabilities"' not in line))
+    done, _ = _export(place, session)
+    equal((done.returncode, done.stderr), (0, ""), "no record tells it any more")
+
+
+def what_loss_markers_tell_is_said(place):
+    session = lib.job(place, 0.2)
+    marker = {"schema_version": 1, "type": "transport_window_loss", "channel": "spool", "window_index": 0, "reason": "disk_full"}
+    for name, lines in (("spool.0", 200), ("system.1", 24)):
+        (session / f".gpufl-transport-loss.{name}.json").write_text(json.dumps({**marker, "lines": lines}) + "\n")
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and done.stderr.count("\n") == 1 and ": lost: 224 lines: " in done.stderr, done.stderr)
+    (session / ".gpufl-transport-loss.spool.1.json").write_text(json.dumps(marker) + "\n")
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and done.stderr.count("\n") == 2 and "spool.1.json does not tell how many" in done.stderr, done.stderr)
+
+
+def a_session_that_runs_and_one_without_end_are_told_apart(place):
+    job = place.start("examples/demo-job", place.logs, "600")
+    active = until(lambda: next(place.logs.glob("[!.]*/system.log"), None), "the session")
+    until(lambda: active.read_bytes().count(b"\n") > 1, "it is written")
+    session = active.parent
+    done, _ = _export(place, session)
+    equal((done.returncode, done.stderr.count("\n"), "still being recorded" in done.stderr), (0, 1, True), f"it runs: {done.stderr}")
+    job.kill()
+    job.wait()
+    until(lambda: collector.unlocked(session), "its lock is free")
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and "device, scope, system: no shutdown" in done.stderr, f"it was killed: {done.stderr}")
+    with open(active, "ab") as growing:
+        growing.write(b'{"type":"x","session_')
+    with _held(session):
+        done, _ = _export(place, session)
+    equal((done.returncode, done.stderr.count("\n")), (0, 1), f"the rest of a line comes: {done.stderr}")
+
+
+def a_channel_of_which_no_file_is_there_is_said(place):
+    session = lib.job(place, 0.2)
+    for path in session.glob("system*.log"):
+        path.unlink()
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and done.stderr.count("\n") == 1 and "system: no file of it is there" in done.stderr, done.stderr)
+    (session / ".gpufl-session.json").write_text("{")
+    done, _ = _export(place, session)
+    check(done.returncode == 1 and ".gpufl-session.json is damaged" in done.stderr, done.stderr)
 
 
 def a_line_that_no_backend_takes_is_left_out_and_said(place):
@@ -99,7 +176,7 @@ def a_batch_of_many_launches_takes_the_memory_of_one(place):
     (session / "device.log").write_text(
         '{"type":"kernel_detail","session_id":"x","corr_id":1,"per_launch":false,"stack_trace":"' + "s" * (1 << 20) + '"}\n'
         '{"type":"kernel_event_batch","session_id":"x","columns":["corr_id","has_details","detail_corr_id"],"rows":['
-        + ",".join(f"[{n},0,1]" for n in range(2, 302)) + "]}\n")
+        + ",".join(f"[{n},0,1]" for n in range(2, 302)) + "]}\n" + SHUTDOWN)
     with open(place.path / "out", "wb") as out:
         process = subprocess.Popen([lib.BUILD / "gpufl", "export", session], stdout=out, env=lib.environment({}))
         _, status, used = os.wait4(process.pid, 0)
@@ -112,7 +189,7 @@ def a_batch_of_many_launches_takes_the_memory_of_one(place):
 def a_detail_with_a_nul_is_printed_as_it_is(place):
     session = place.logs / "one"
     session.mkdir()
-    line = b'{"type":"kernel_detail","session_id":"x","corr_id":1,"name":"a\0b","grid":"(1,1,1)"}\n'
+    line = b'{"type":"kernel_detail","session_id":"x","corr_id":1,"name":"a\0b","grid":"(1,1,1)"}\n' + SHUTDOWN.encode()
     (session / "device.log").write_bytes(line)
     done = place.run("gpufl", "export", session)
     equal((done.returncode, done.stdout.encode()), (0, line), done.stderr)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a session does not contain, counted by kind: one list for the closing record, the
- * message on stderr, the report and the counters of the rings. */
-#ifndef GPUFL_COLLECTOR_CORE_LOSSES_H
-#define GPUFL_COLLECTOR_CORE_LOSSES_H
+ * messages on stderr, the report and the counters of the rings. */
+#ifndef GPUFL_SCHEMA_LOSSES_H
+#define GPUFL_SCHEMA_LOSSES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
 #include "schema/channels.h"
 
 /** X(kind, key of the record, what it is for people). */
@@ -77,10 +77,14 @@ struct losses {
     uint64_t lines[CHANNEL_COUNT]; /* LOSS_LINES of each channel */
 };
 
-/** Appends an object with every kind, in the order of the list. */
-void losses_json(const struct losses *losses, struct text *out);
+/** The key of the kind in a record. */
+const char *losses_key(enum loss kind);
 
-/** Appends a line for each kind that is not 0: \p before, the number, what it is. */
-void losses_lines(const struct losses *losses, const char *before, struct text *out);
+/** What it is, for people: what follows the number. */
+const char *losses_what(enum loss kind);
+
+/** Raises each count to the one that \p line tells, a capture_capabilities, if that is
+ * more. */
+void losses_raise(struct losses *losses, const char *line, size_t len);
 
 #endif
