@@ -163,7 +163,7 @@ static void lines_channel(struct text *out, const char *name,
         text_puts(out, ", no file of it is there");
     }
     if (state->front_missing) {
-        text_puts(out, ", files of it were gone before they were read");
+        text_puts(out, ", lines or files of it were gone before they were read");
     }
     if (state->rewritten) {
         text_printf(out, ", file %u was changed after it was sent", state->rewritten);

@@ -332,6 +332,37 @@ def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
             shutil.rmtree(writer.dir)
 
 
+def a_first_rotated_file_that_lost_its_begin_before_anything_of_it_was_sent(place):
+    """As by copytruncate while the job runs: what is there is sent, and a person gives up the rest."""
+    backend = _backend(place)
+    for packed in (False, True):
+        for marked in (False, True):
+            writer = Live(place.logs)
+            writer.line("device", times=5)
+            os.truncate(writer.active("device"), 0)
+            writer.line("device", times=3)
+            writer.rotate("device")
+            writer.end()
+            file = writer.dir / "device.1.log"
+            if packed:
+                pathlib.Path(f"{file}.gz").write_bytes(gzip.compress(file.read_bytes()))
+                file.unlink()
+            if marked:
+                (writer.dir / ".gpufl-transport-loss.device.1.json").write_text("{}")
+            done = _upload(place, backend.url)
+            equal(done.returncode, 0 if marked else 1, done.stdout)
+            check(("lines were dropped" if marked else "does not start with its job_start") in done.stdout, done.stdout)
+            equal(len(backend.export(writer.id, "device").splitlines()), 4, "the rest is sent")
+            equal(streams(backend, writer.id)[0]["state"], "open", "not complete")
+            done = _verify(place, backend)
+            check(done.returncode == 1 and "device: file 1 is not here as it was written" in done.stdout, done.stdout)
+            if not marked:
+                check("lines or files of it were gone" in _status(place).stdout, "why")
+                _ended(place, backend, writer, ("resolve", place.logs, writer.id), 0)
+            shutil.rmtree(place.logs / STATE)
+            shutil.rmtree(writer.dir)
+
+
 def a_newest_rotated_file_that_was_emptied_is_missing_for_verify(place):
     """Nothing follows it, so that the backend has all that is there."""
     backend = _backend(place)

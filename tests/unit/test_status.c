@@ -199,7 +199,7 @@ static void status_for_people_has_a_line_each(void **state)
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
         "of 1970-01-01 00:01:00, 1 line refused, 2 ranges are lost at the backend, part "
         "of it was given up, no file of "
-        "it is there, files of it were gone before they were read\n"
+        "it is there, lines or files of it were gone before they were read\n"
         "  scope                 9 lines settled\n"
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"

@@ -356,7 +356,7 @@ enum made batch_make(struct stream *st)
     where.damaged = &st->damaged;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
-    if (status != GPUFL_OK || read_problem_is_emptied(st, &chunk)) {
+    if (status != GPUFL_OK || read_problem_is_cut(st, &chunk)) {
         return read_problem_judge(st, status, &chunk);
     }
     st->index = (uint8_t)chunk.index;

@@ -141,18 +141,49 @@ static enum held_reason read_problem_short(const struct stream *st,
     return chunk->shorter && !given_up ? HELD_SHORTER : HELD_DAMAGED;
 }
 
-bool read_problem_is_emptied(const struct stream *st, const struct tail_chunk *chunk)
+static bool read_problem_is_emptied(const struct stream *st,
+                                    const struct tail_where *where,
+                                    const struct tail_chunk *chunk)
 {
-    const struct tail_where where = stream_where(st);
     bool given_up =
         st->ended_file == st->file || (st->jump && st->end.at.file == st->file);
-    return !given_up && tail_is_emptied(&where, chunk);
+    return !given_up && tail_is_emptied(where, chunk);
+}
+
+/* Where its writer tells of the loss, the session is never complete. */
+static bool read_problem_is_beheaded(const struct stream *st,
+                                     const struct tail_where *where,
+                                     const struct tail_chunk *chunk)
+{
+    const struct engine *engine = st->session->root->engine;
+    return !st->gap && !st->lost && tail_is_beheaded(where, engine->raw, chunk) &&
+           !tail_where_tells_loss(engine->config.sys, where);
+}
+
+bool read_problem_is_cut(const struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct tail_where where = stream_where(st);
+    return read_problem_is_emptied(st, &where, chunk) ||
+           read_problem_is_beheaded(st, &where, chunk);
+}
+
+/* What is there is sent. */
+static enum made read_problem_begin_is_lost(struct stream *st)
+{
+    missing_first(st);
+    struct record_stream record = stream_record(st);
+    return st->id && !record_append_stream(st->session->root->journal, &record)
+               ? MADE_NOTHING
+               : MADE_STEP;
 }
 
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
     struct session *session = st->session;
+    if (status == GPUFL_OK && chunk->len) {
+        return read_problem_begin_is_lost(st);
+    }
     status = status == GPUFL_OK ? GPUFL_ERR_FORMAT : status; /* it is empty */
     bool late =
         status == GPUFL_ERR_FORMAT && !chunk->elsewhere && sealed_file_is_late(st);

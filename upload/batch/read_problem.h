@@ -5,10 +5,12 @@
 
 #include "upload/core/offer.h"
 
-/** \return true if its file is a sealed one that is empty, and nobody gave that up. */
-bool read_problem_is_emptied(const struct stream *stream, const struct tail_chunk *chunk);
+/** \return true if its file is a sealed one of which \p chunk, in the engine's buffer,
+ * shows that it is empty, or that the begin of the channel is lost: what nobody gave up.
+ */
+bool read_problem_is_cut(const struct stream *stream, const struct tail_chunk *chunk);
 
-/** \p status and \p chunk are those of the read; GPUFL_OK: it is emptied. \return
+/** \p status and \p chunk are those of the read; GPUFL_OK: it is cut. \return
  * MADE_STEP if there is something else to be tried. */
 enum made read_problem_judge(struct stream *stream, gpufl_status status,
                              const struct tail_chunk *chunk);

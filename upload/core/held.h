@@ -106,7 +106,7 @@ enum held_exit {
     X(MANIFEST_GONE, "manifest_gone", RESOLVE,                                           \
       "its .gpufl-session.json is gone: restore it")                                     \
     X(NOT_READ, "not_read", RESOLVE, "files that may hold records are not read")         \
-    X(GAP, "gap", RESOLVE, "files of it were gone before they were read")                \
+    X(GAP, "gap", RESOLVE, "lines or files of it were gone before they were read")       \
     X(REFUSED, "refused", RESOLVE, "lines were rejected")
 
 #define HELD_ENUM_(id, key, exit, text) HELD_##id,

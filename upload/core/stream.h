@@ -153,7 +153,8 @@ struct stream {
     bool told : 1;      /**< live: its writer noted numbers in the directory that count */
     bool held : 1;      /**< until something changes in the directory */
     bool keep : 1;      /**< part of it was accepted without proof that it is stored */
-    bool gap : 1;       /**< files of it were gone before they were read */
+    bool gap : 1;       /**< its first lines, or files of it, were gone before they
+                            were read */
     bool lost : 1;      /**< a person gave up part of it */
     bool all_read : 1;  /**< everything up to `seen` was read */
     bool positions : 1; /**< it goes by positions, for good */

@@ -148,10 +148,10 @@ void missing_first(struct stream *st)
     st->gap = true;
     trouble_say(&engine->trouble,
                 "session %s, channel %s does not start with its " RECORD_JOB_START
-                " record: earlier files are missing",
+                " record: earlier lines are missing",
                 st->session->id, stream_channel(st));
     log_warn(engine->config.log, "session.gap",
-             "session=%s channel=%s reason=\"earlier files are missing\"",
+             "session=%s channel=%s reason=\"earlier lines are missing\"",
              st->session->id, stream_channel(st));
 }
 

@@ -68,3 +68,12 @@ struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits 
     }
     return cut;
 }
+
+enum ndjson_begin ndjson_begin_of(const char *text, size_t len)
+{
+    struct record_text line;
+    size_t n = len < NDJSON_BEGIN_BYTES ? len : NDJSON_BEGIN_BYTES;
+    return n < NDJSON_BEGIN_BYTES && !memchr(text, '\n', n)     ? NDJSON_BEGIN_OPEN
+           : ndjson_find_type(text, n, RECORD_JOB_START, &line) ? NDJSON_BEGIN_FIRST
+                                                                : NDJSON_BEGIN_OTHER;
+}

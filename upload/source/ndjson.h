@@ -35,4 +35,17 @@ bool ndjson_is_shutdown(const char *line, size_t len);
 bool ndjson_find_type(const char *text, size_t len, const char *type,
                       struct record_text *line);
 
+/** How a channel of the live layout begins. */
+enum ndjson_begin {
+    NDJSON_BEGIN_OPEN,  /**< no line of it is whole yet */
+    NDJSON_BEGIN_FIRST, /**< with its first record */
+    NDJSON_BEGIN_OTHER
+};
+
+/** The type of the first record stands within so many bytes. */
+#define NDJSON_BEGIN_BYTES 512u
+
+/** \return what \p text, the first \p len bytes of a file, are. */
+enum ndjson_begin ndjson_begin_of(const char *text, size_t len);
+
 #endif

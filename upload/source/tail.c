@@ -10,13 +10,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "schema/records.h"
 #include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
 #include "upload/source/told.h"
-
-/* The type of a channel's first record stands within them. */
-#define BEGIN_BYTES 512u
 
 /* Another tool may have left it of a file that was restored and sealed since. Where
  * inspections compare it in steps, this compares as much as a step. \return 0 if it
@@ -97,14 +93,15 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
     return fd;
 }
 
-static ssize_t read_begin(const struct sys *sys, int fd, bool gz, char data[BEGIN_BYTES])
+static ssize_t read_begin(const struct sys *sys, int fd, bool gz,
+                          char data[NDJSON_BEGIN_BYTES])
 {
     struct gz_cache once = {0};
     size_t len;
     if (!gz) {
-        return file_pread_full(sys, fd, data, BEGIN_BYTES, 0);
+        return file_pread_full(sys, fd, data, NDJSON_BEGIN_BYTES, 0);
     }
-    gpufl_status status = gz_cache_read(&once, fd, 0, data, BEGIN_BYTES, &len);
+    gpufl_status status = gz_cache_read(&once, fd, 0, data, NDJSON_BEGIN_BYTES, &len);
     gz_cache_close(&once);
     return status == GPUFL_OK ? (ssize_t)len : -1;
 }
@@ -114,8 +111,7 @@ static ssize_t read_begin(const struct sys *sys, int fd, bool gz, char data[BEGI
 static enum file_match match_by_name(const struct sys *sys, const struct tail_where *w,
                                      int fd, bool packed)
 {
-    char data[BEGIN_BYTES];
-    struct record_text line;
+    char data[NDJSON_BEGIN_BYTES];
     bool gz;
     enum file_match match = w->any_number ? FILE_MATCHES : tail_where_told(sys, w, fd);
     if (w->any_number || match != FILE_MATCHES) {
@@ -133,11 +129,10 @@ static enum file_match match_by_name(const struct sys *sys, const struct tail_wh
     if (n < 0) {
         return FILE_UNREADABLE;
     }
-    if ((size_t)n < sizeof data && !memchr(data, '\n', (size_t)n)) {
-        return FILE_SHORTER; /* nothing whole is there yet */
-    }
-    return ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line) ? FILE_MATCHES
-                                                                      : FILE_DIFFERS;
+    enum ndjson_begin begin = ndjson_begin_of(data, (size_t)n);
+    return begin == NDJSON_BEGIN_OPEN    ? FILE_SHORTER
+           : begin == NDJSON_BEGIN_FIRST ? FILE_MATCHES
+                                         : FILE_DIFFERS;
 }
 
 /* Whether the file of that name is the one that the position means. */
@@ -316,6 +311,13 @@ bool tail_is_emptied(const struct tail_where *w, const struct tail_chunk *chunk)
 {
     return w->layout == SESSION_LIVE && w->offset == 0 && chunk->sealed &&
            chunk->at_end && chunk->len + chunk->hole == 0;
+}
+
+bool tail_is_beheaded(const struct tail_where *w, const char *data,
+                      const struct tail_chunk *chunk)
+{
+    return w->layout == SESSION_LIVE && w->file == 1 && w->offset == 0 && chunk->sealed &&
+           ndjson_begin_of(data, chunk->len) == NDJSON_BEGIN_OTHER;
 }
 
 bool tail_has_more(const struct sys *sys, const struct tail_where *w)

@@ -45,6 +45,11 @@ GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where
  * live layout is empty: its writer seals none, so what it held is lost. */
 bool tail_is_emptied(const struct tail_where *where, const struct tail_chunk *chunk);
 
+/** \return true if \p data, \p chunk of a sealed first file of the live layout, which was
+ * read at \p where, does not begin its channel: what did is lost. */
+bool tail_is_beheaded(const struct tail_where *where, const char *data,
+                      const struct tail_chunk *chunk);
+
 /** \return true if there is something to read at the position, or may be, or, live, a
  * plain file of that name that is another one or too short. */
 bool tail_has_more(const struct sys *sys, const struct tail_where *where);

@@ -91,6 +91,19 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
            (gz || (uint64_t)sealed.st_size == w->offset);
 }
 
+bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct tail_where in;
+    layout_loss(name, w->channel, w->file);
+    int dir = tail_where_enter(sys, w, &in);
+    bool tells = dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return tells;
+}
+
 uint64_t tail_where_stamp(const struct tail_where *w, int fd)
 {
     struct stat st;

@@ -61,6 +61,10 @@ int tail_where_enter(const struct sys *sys, const struct tail_where *where,
  * and its writer has begun the next one: from then on it does not take the seal back. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *where);
 
+/** \return true if its writer tells, in a loss marker, that lines of file `where->file`
+ * are lost. */
+bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *where);
+
 /** \return what stands for the file as it is now and the position; not 0. */
 uint64_t tail_where_stamp(const struct tail_where *where, int fd);
 

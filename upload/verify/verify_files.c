@@ -230,12 +230,14 @@ run_next_shifted(struct run *r, const struct scan_channel *channel, gpufl_status
     }
 }
 
-/* What a sealed file held that is empty is nowhere, unless the backend has it, or knows
- * of a loss. */
-static void run_note_emptied(struct run *r, const struct tail_chunk *chunk)
+/* What a sealed file held that is empty, or the first one before its begin, is nowhere,
+ * unless the backend has it, or knows of a loss. */
+static void run_note_cut(struct run *r, const struct tail_chunk *chunk)
 {
     bool known = r->end->losses && r->where.file < r->end->at.file;
-    if (tail_is_emptied(&r->where, chunk) && !known && !r->unseen) {
+    bool cut = tail_is_emptied(&r->where, chunk) ||
+               tail_is_beheaded(&r->where, r->v->buf, chunk);
+    if (cut && !known && !r->unseen) {
         r->unseen = r->where.file;
     }
 }
@@ -262,6 +264,7 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
         return run_differs(r, chunk.excessive ? VERIFY_EXCESSIVE : VERIFY_UNREADABLE);
     }
     r->v->read_bytes += chunk.len;
+    run_note_cut(r, &chunk);
     bool whole =
         chunk.hole ? run_take(r, NULL, chunk.hole) : run_take(r, r->v->buf, chunk.len);
     if (!whole) {
@@ -277,7 +280,6 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     if (!chunk.sealed) {
         return run_at_end(r, status);
     }
-    run_note_emptied(r, &chunk);
     if (run_shifts(r) && r->where.file >= r->end->at.file) {
         return run_next_shifted(r, channel, status); /* it may be the last one */
     }
