@@ -43,7 +43,7 @@ static void compare_stream(void *arg, const char *channel, const struct stored_e
     c->nothing -= own && claim_is_of_nothing(own);
     if (own && stream_place_is(&own->end, &end->at)) {
         c->equal++;
-        c->lacks |= end->losses || end->skips || own->lost_after;
+        c->lacks |= end->losses || end->skips || end->lost_after || own->lost_after;
     }
 }
 
@@ -76,14 +76,14 @@ static bool set_completeness(struct store *store, const char *session,
     return statement_run(s);
 }
 
+/* None is taken back: another sender may not know of it. */
 static bool note_losses(struct store *store, const struct store_claim *claim)
 {
     for (size_t i = 0; i < claim->channels; i++) {
         sqlite3_stmt *s = statement_use(store, S_LOST_AFTER);
         statement_bind_text(s, 1, claim->session);
         statement_bind_text(s, 2, claim->channel[i].channel);
-        sqlite3_bind_int(s, 3, claim->channel[i].lost_after);
-        if (!statement_run(s)) {
+        if (claim->channel[i].lost_after && !statement_run(s)) {
             return false;
         }
     }
@@ -113,6 +113,7 @@ static gpufl_status settle_claim(struct store *store, const struct store_claim *
                                  enum claim_verdict *verdict)
 {
     struct comparison c = {.claim = claim};
+    enum store_completeness before;
     for (size_t i = 0; i < claim->channels; i++) {
         c.nothing += claim_is_of_nothing(&claim->channel[i]);
     }
@@ -120,9 +121,13 @@ static gpufl_status settle_claim(struct store *store, const struct store_claim *
     if (status == GPUFL_OK) {
         status = store_streams_windows(store, claim->session, note_windowed, &c);
     }
+    if (status == GPUFL_OK) {
+        status = store_session_state(store, claim->session, &before);
+    }
     if (status != GPUFL_OK) {
         return status;
     }
+    c.lacks |= before == STORE_ENDED; /* and nothing was stored since */
     *verdict = judge_claim(&c);
     if (*verdict != CLAIM_COMPLETE && *verdict != CLAIM_ENDED) {
         return GPUFL_OK;

@@ -221,7 +221,7 @@ static const char *const sql[S_COUNT] = {
                 " end_lines, end_crc, end_file_crc, body FROM part WHERE session ="
                 " (SELECT id FROM session WHERE sid = ?1) AND channel = ?2 AND"
                 " file = ?3 AND offset <= ?4 ORDER BY id DESC LIMIT 1",
-    [S_LOST_AFTER] = "UPDATE stream SET lost_after = ?3 WHERE sid = ?1 AND channel = ?2",
+    [S_LOST_AFTER] = "UPDATE stream SET lost_after = 1 WHERE sid = ?1 AND channel = ?2",
     [S_EXPIRE] = "UPDATE stream SET expired = 1 WHERE sid = (SELECT sid FROM session"
                  " WHERE id = ?1)",
     [S_DELETE_PARTS] = "DELETE FROM part WHERE session = ?1",

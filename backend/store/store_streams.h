@@ -19,7 +19,7 @@ struct stored_end {
     uint32_t file_crc; /**< of the bytes [0, offset) of the file */
     uint64_t losses;   /**< declared ranges whose bytes nobody has */
     uint64_t skips;    /**< ranges that the sender has and did not send */
-    bool lost_after;   /**< what follows is gone, says the last claim */
+    bool lost_after;   /**< what follows is gone, a claim said: stays until more comes */
     bool expired;      /**< the bytes were deleted by retention */
 };
 

@@ -330,6 +330,26 @@ def a_channel_of_which_all_is_lost_is_claimed_as_nothing(place):
     equal(claim(backend, SESSION, device=end, scope=nothing)[0], 409, "and is not lost")
 
 
+def what_a_claim_declared_lost_stays_lost(place):
+    """Another sender, or one that has lost its state, does not know of it. Only what is stored behind it takes it back."""
+    backend = _start(place)
+    end, other = _stored(backend, ZERO, line(1)), _stored(backend, ZERO, line(1, session=OTHER), session=OTHER)
+    equal(claim(backend, SESSION, device={**end, "lost_after": True})[1]["state"], "ended", "what follows is gone")
+    equal(claim(backend, OTHER, device=other, scope={**ZERO, "lost_after": True})[1]["state"], "ended", "a channel is")
+    for _ in range(2):
+        _, answer = claim(backend, SESSION, device=end)
+        equal((answer["complete"], answer["state"]), (False, "ended"), "it is as before")
+        check(answer["streams"][0]["end"]["lost_after"], "what follows still is")
+        _, answer = claim(backend, OTHER, device=other)
+        equal((answer["complete"], answer["state"]), (False, "ended"), "the channel still is")
+        backend.kill()
+        backend.start()
+    system = _stored(backend, ZERO, line(2), channel="system", reopens=True)
+    equal(claim(backend, SESSION, device=end, system=system)[1]["state"], "ended", "another channel has more")
+    end = _stored(backend, end, line(3), reopens=True)
+    equal(claim(backend, SESSION, device=end, system=system)[1]["state"], "verified", "it came after all")
+
+
 def a_complete_session_is_reopened_only_by_a_part_that_says_so(place):
     backend = _start(place)
     for lose, state in ((False, "verified"), (True, "ended")):

@@ -74,8 +74,9 @@ class Model:
         if not own:
             return 404
         for c, p in channels.items():
-            own[c].lost_after = p.get("lost_after", False)
-        self.state[session] = "ended" if lost or any(s.losses or s.skips or s.lost_after for s in own.values()) else "verified"
+            own[c].lost_after |= p.get("lost_after", False)
+        ended = lost or self.state.get(session) == "ended"
+        self.state[session] = "ended" if ended or any(s.losses or s.skips or s.lost_after for s in own.values()) else "verified"
         return 200
 
     def delete(self, session):

@@ -253,6 +253,18 @@ static const struct claim_channel *claimed(const struct store_claim *claim,
     return NULL;
 }
 
+/* None is taken back. */
+static void note_losses(struct rig_positions *p, const struct store_claim *claim)
+{
+    for (unsigned i = 0; i < p->streams; i++) {
+        struct rig_stream *st = &p->stream[i];
+        const struct claim_channel *own = claimed(claim, st->channel);
+        if (strcmp(st->session, claim->session) == 0 && has_rows(st) && own) {
+            st->end.lost_after |= own->lost_after;
+        }
+    }
+}
+
 int rig_positions_claim(struct rig_positions *p, const char *session, const char *body,
                         size_t len, struct text *answer)
 {
@@ -276,12 +288,17 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
             expired |= st->end.expired;
             nothing -= own && claim_is_of_nothing(own);
             equal += own && stream_place_is(&own->end, &st->end.at);
-            lacks |= st->end.losses || st->end.skips || (own && own->lost_after);
+            lacks |= st->end.losses || st->end.skips || st->end.lost_after ||
+                     (own && own->lost_after);
         }
     }
     bool same = equal == rows && equal + nothing == claim.channels &&
                 (windowed || !claim.without_positions);
-    lacks |= nothing > 0;
+    struct rig_ended *ended = rig_positions_session(p, session);
+    lacks |= nothing > 0 || ended->state == 2;
+    if (same && !expired) {
+        note_losses(p, &claim);
+    }
     free((void *)(uintptr_t)claim.channel);
     if (expired) {
         text_printf(answer, "{\"error\":\"expired\"}");
@@ -291,7 +308,6 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
         rig_positions_ends(p, session, answer);
         return 409;
     }
-    struct rig_ended *ended = rig_positions_session(p, session);
     ended->state = lacks ? 2 : 1;
     ended->owner = ended->owner ? ended->owner : claim.owner;
     text_printf(answer, "{\"complete\":%s}", lacks ? "false" : "true");
