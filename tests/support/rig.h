@@ -57,6 +57,7 @@ struct rig {
     int version_status;       /* of the first version_times answers to that */
     unsigned version_times;
     const char *reply_body; /* for statuses that the test chose */
+    const char *ok_body;    /* for a success that the test chose */
     uint64_t retry_after_ms;
     uint64_t took_ms;      /**< what each answer says it took, besides answer_ms */
     uint64_t answer_ms;    /**< that an answer takes; 0 = until the next turn */

@@ -204,6 +204,8 @@ static bool rig_next(void *self, struct transport_reply *reply)
         reply->body = rig->version_body;
     } else if (r->answer) {
         reply->body = r->answer;
+    } else if (r->status <= 299 && rig->ok_body) {
+        reply->body = rig->ok_body;
     } else if (r->status == 200) {
         reply->body = "{\"window_acknowledged\":true}";
     } else if (rig->reply_body) {

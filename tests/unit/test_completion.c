@@ -193,7 +193,7 @@ static void where_positions_are_known_no_end_is_taken_unproved(void **state)
         assert_non_null(strstr(rig_summary(rig).last_problem, said));
         assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 10, 50);
         is_said_in_progress(rig, row[i], true);
-        rig->mark = 200;
+        rig->mark = RIG_REGISTRY;
         rig_run(rig, 120000, true);
         assert_int_equal(rig_summary(rig).sessions_done, 1);
         is_said_in_progress(rig, row[i], false);

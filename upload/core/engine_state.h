@@ -102,7 +102,8 @@ struct engine {
     bool wants_more; /**< requests could be made, and nothing that is open is ready */
     bool polling;    /**< no watcher reports changes */
     uint64_t unpolled_interval_ms; /**< between listings, when that is over */
-    bool at_quota; /**< the last answer that concerned a workspace's limit was 402 */
+    bool at_quota;    /**< by the last answer that concerned it, there is no room */
+    int quota_status; /**< that was 402, or 0 = a verdict */
     bool skew_said;
 };
 

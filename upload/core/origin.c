@@ -167,7 +167,7 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
         log_error(origin->config->log, "origin.version",
                   "note=\"the backend does not list wire version 1; sending anyway\"");
     }
-    if (!version.registry) {
+    if (!version.registry && !origin->positions) {
         log_warn(origin->config->log, "origin.no_registry",
                  "note=\"the backend declares no window registry: delivery is at least "
                  "once\"");

@@ -140,7 +140,7 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
         if (engine->config.skip_on_quota) {
             refusal_final(offer, now_ms);
         } else {
-            retry_at_quota(offer, now_ms);
+            retry_at_quota(offer, reply->status, now_ms);
         }
         break;
     case VERDICT_SPLIT:

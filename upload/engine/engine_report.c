@@ -355,7 +355,8 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
                                    .lines_refused_final = counters->lines_refused_final,
                                    .kept_bytes = engine->shares.amount,
                                    .streams_done_before = engine->streams_done_before,
-                                   .hold_status = engine->at_quota ? 402 : 0};
+                                   .hold_status =
+                                       engine->at_quota ? engine->quota_status : 0};
     for (unsigned i = 0; i < TRANSPORT_FAILURES; i++) {
         out->retries += counters->retries[i];
     }

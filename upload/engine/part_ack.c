@@ -2,6 +2,8 @@
 /* Settles a part where the backend has it, and proves the end that it tells where not. */
 #include "upload/engine/part_ack.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "upload/core/claimant.h"
 #include "upload/core/expired.h"
@@ -150,6 +152,15 @@ static void part_refuse(struct offer *offer, const struct transport_reply *reply
     }
 }
 
+static void part_unread(struct offer *offer, int status, uint64_t now_ms)
+{
+    char why[100];
+    snprintf(why, sizeof why,
+             "the backend answered %d without an epoch, a known verdict and an end",
+             status);
+    retry_alone(offer, why, now_ms);
+}
+
 static void part_judge(struct offer *offer, const struct transport_reply *reply,
                        const struct reply_part *said, uint64_t now_ms)
 {
@@ -175,11 +186,13 @@ static void part_judge(struct offer *offer, const struct transport_reply *reply,
         part_refuse(offer, reply, said->why, now_ms);
         break;
     case PART_FULL:
-        retry_at_quota(offer, now_ms);
+        retry_at_quota(offer, reply->status, now_ms);
         break;
     case PART_DAMAGED:
-    case PART_UNREADABLE:
         retry_alone(offer, "the request was damaged on its way", now_ms);
+        break;
+    case PART_UNREADABLE:
+        part_unread(offer, reply->status, now_ms);
         break;
     }
 }
@@ -194,7 +207,7 @@ static void part_failed(struct offer *offer, const struct transport_reply *reply
         part_refuse(offer, reply, "", now_ms);
         break;
     case VERDICT_HOLD_SESSION:
-        retry_at_quota(offer, now_ms);
+        retry_at_quota(offer, reply->status, now_ms);
         break;
     case VERDICT_PLAIN_CODEC:
         retry_plain_codec(offer, now_ms);

@@ -75,22 +75,23 @@ void retry_alone(struct offer *offer, const char *why, uint64_t now_ms)
     offer_to_back(engine, offer);
 }
 
-void retry_at_quota(struct offer *offer, uint64_t now_ms)
+void retry_at_quota(struct offer *offer, int status, uint64_t now_ms)
 {
+    const char *why = status == 402 ? "the workspace is at its limit (402)"
+                                    : "the backend has no room (verdict full)";
     struct session *session = offer->stream->session;
     struct engine *engine = session->root->engine;
     if (session->hold_until_ms == 0) {
         log_error(engine->config.log, "session.quota",
-                  "session=%s status=402 note=\"the workspace is at its limit; retried "
-                  "every minute\"",
-                  session->id);
+                  "session=%s reason=\"%s\" note=\"retried every minute\"", session->id,
+                  why);
     }
-    trouble_say(&engine->trouble, "the workspace is at its limit (402), session %s waits",
-                session->id);
+    trouble_say(&engine->trouble, "%s, session %s waits", why, session->id);
     offer->state = OFFER_WAITING;
     offer_drop_frame(engine, offer);
     session->hold_until_ms = now_ms + ORIGIN_SLOW_RETRY_MS;
     engine->at_quota = true;
+    engine->quota_status = status == 402 ? status : 0;
 }
 
 void retry_plain_codec(struct offer *offer, uint64_t now_ms)

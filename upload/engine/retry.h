@@ -17,8 +17,9 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
 /** The offer backs off alone: the origin works, but not for this one. */
 void retry_alone(struct offer *offer, const char *why, uint64_t now_ms);
 
-/** After 402: the workspace is at its limit, so the session waits. */
-void retry_at_quota(struct offer *offer, uint64_t now_ms);
+/** After 402, when the workspace is at its limit, or a verdict of an answer \p status by
+ * which there is no room: the session waits. */
+void retry_at_quota(struct offer *offer, int status, uint64_t now_ms);
 
 /** After 415: the origin does not read zstd, so it is sent as gzip. */
 void retry_plain_codec(struct offer *offer, uint64_t now_ms);

@@ -206,10 +206,13 @@ const struct reply_stream *reply_stream_of(const struct reply_streams *streams,
     return NULL;
 }
 
-bool reply_is_complete(const char *body, size_t len)
+bool reply_says_complete(const char *body, size_t len, bool *complete)
 {
+    struct json_object *said;
     struct json_object *root = reply_json_parse(body, len);
-    bool complete = root && reply_json_bool(root, "complete");
+    bool says = root && json_object_object_get_ex(root, "complete", &said) &&
+                json_object_is_type(said, json_type_boolean);
+    *complete = says && json_object_get_boolean(said);
     json_object_put(root);
-    return complete;
+    return says;
 }

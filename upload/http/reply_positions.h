@@ -85,7 +85,8 @@ void reply_read_place(int status, const char *body, size_t len, struct reply_pla
 const struct reply_stream *reply_stream_of(const struct reply_streams *streams,
                                            const char *channel);
 
-/** \return true if the answer to a claim says that nothing is missing. */
-bool reply_is_complete(const char *body, size_t len);
+/** Reads whether nothing is missing. \return false if the answer to a claim does not say
+ * it. */
+bool reply_says_complete(const char *body, size_t len, bool *complete);
 
 #endif

@@ -212,18 +212,20 @@ static void completion_refused(struct session *session,
     char said[120];
     session_end_turn(session);
     reply_message(reply->body, reply->body_len, said, sizeof said);
-    if (status == 400 || status == 402 || status == 413 || status == 422) {
+    const char *why = status <= 299 ? "without telling whether lines are missing" : said;
+    if (status <= 299 || status == 400 || status == 402 || status == 413 ||
+        status == 422) {
         owner_ok(session); /* as after a batch */
     }
     if (session->complete_refused != status) {
         session->complete_refused = status;
         engine->trouble.stamp++;
         log_warn(engine->config.log, "session.not_completed",
-                 "session=%s status=%d reason=\"%s\"", session->id, status, said);
+                 "session=%s status=%d reason=\"%s\"", session->id, status, why);
     }
     trouble_say(&engine->trouble,
                 "session %s is sent, but the backend does not take its end: HTTP %d %s",
-                session->id, status, said);
+                session->id, status, why);
 }
 
 /* No answer, or one by which an origin or its gateway says that it is busy: unless others
@@ -282,21 +284,22 @@ static void completion_contested(struct session *session,
     end_seek_told_all(session, &told, now_ms);
 }
 
-static enum session_outcome completion_outcome(const struct session *session,
-                                               const struct transport_reply *reply)
+/* \return false if the answer to a claim does not say what became of it. */
+static bool completion_note_outcome(struct session *session,
+                                    const struct transport_reply *reply)
 {
-    if (!session->claim) {
-        return SESSION_TOLD;
-    }
-    if (!reply_is_complete(reply->body, reply->body_len)) {
-        return SESSION_LACKS;
+    bool complete = false;
+    bool all = session->claim != NULL; /* go by positions */
+    if (all && !reply_says_complete(reply->body, reply->body_len, &complete)) {
+        return false;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->lines && !session->stream[i]->positions) {
-            return SESSION_TOLD;
-        }
+        all = all && (session->stream[i]->positions || !session->stream[i]->lines);
     }
-    return SESSION_VERIFIED;
+    session->outcome = session->claim && !complete ? SESSION_LACKS
+                       : all                       ? SESSION_VERIFIED
+                                                   : SESSION_TOLD;
+    return true;
 }
 
 /* The claim has proved the ends in this epoch. A backend that has gone back since knows
@@ -314,12 +317,15 @@ static void completion_note_epoch(struct session *session)
 }
 
 static void completion_accepted(struct session *session,
-                                const struct transport_reply *reply)
+                                const struct transport_reply *reply, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
+    if (!completion_note_outcome(session, reply)) {
+        completion_failed(session, reply, now_ms);
+        return;
+    }
     owner_ok(session);
     session->complete_failures = 0;
-    session->outcome = (uint8_t)completion_outcome(session, reply);
     completion_note_epoch(session);
     if (completion_done(session) && session->outcome == SESSION_LACKS) {
         log_error(engine->config.log, "session.ended",
@@ -377,7 +383,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         origin_hold(&engine->origin, status, "it sent a web page (text/html)", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
-        completion_accepted(session, reply);
+        completion_accepted(session, reply, now_ms);
     } else if (status == 410 && session->claim) {
         completion_expired(session);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {

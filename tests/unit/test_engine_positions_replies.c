@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An origin that knows positions answers otherwise than schema/openapi.json says: what is
+ * said of that is true, and it is not taken for more than it is. */
+#include "tests/support/check.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/support/rig_session.h"
+
+#define MINUTE_MS (60ull * 1000)
+
+#define AT_THE_BEGIN                                                                     \
+    "\"end\":{\"file\":1,\"offset\":0,\"lines\":0,\"crc\":0,\"file_crc\":0,"             \
+    "\"losses\":0}"
+
+static struct text logged;
+
+static void keep_line(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    text_printf(&logged, "%s\n", line);
+}
+
+static const struct log kept = {.level = LOG_AT_WARN, .write = keep_line};
+
+/* \return the lines logged with warnings; the next test begins without. */
+static const char *was_logged(void)
+{
+    text_append(&logged, "", 1);
+    logged.len = 0;
+    return logged.data;
+}
+
+static struct rig *rig_with(int (*answer)(struct rig *, const struct rig_request *))
+{
+    struct rig *rig = rig_positions_on(rig_ended_session(3));
+    rig->config.log = &kept;
+    rig->answer = answer;
+    return rig;
+}
+
+static void goes_on(struct rig *rig)
+{
+    rig->answer = NULL;
+    rig_run(rig, 20 * MINUTE_MS, true);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_all_same(rig, RIG_ID);
+    (void)was_logged();
+    rig_delete(rig);
+}
+
+static int answer_claims(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE ? rig->mark : RIG_REGISTRY;
+}
+
+static int answer_parts(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_PARTS ? rig->mark : RIG_REGISTRY;
+}
+
+/* Neither that nothing is missing, nor that something is. */
+static void a_claim_is_not_taken_where_the_answer_does_not_say_complete(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *said;
+    } row[] = {{200, "HTTP 200"}, {202, "HTTP 202"}, {204, "HTTP 204"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct rig *rig = rig_with(answer_claims);
+        rig->mark = row[i].status;
+        rig->ok_body = "{}";
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTE_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_non_null(strstr(rig_summary(rig).last_problem, row[i].said));
+        assert_non_null(
+            strstr(rig_summary(rig).last_problem, "whether lines are missing"));
+        assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 3, 20);
+        const char *log = was_logged();
+        assert_null(strstr(log, "session.ended"));
+        assert_non_null(strstr(log, "session.not_completed"));
+        goes_on(rig);
+    }
+}
+
+static void an_answer_without_a_verdict_is_not_called_a_damaged_request(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+        const char *said;
+    } row[] = {
+        {202, "", "answered 202"},
+        {204, "", "answered 204"},
+        {200, "{}", "answered 200"},
+        {200, "{\"epoch\":\"1\",\"parts\":[{\"verdict\":\"later\"," AT_THE_BEGIN "}]}",
+         "answered 200"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct rig *rig = rig_with(answer_parts);
+        rig->mark = row[i].status;
+        rig->ok_body = row[i].body;
+        rig_start(rig);
+        rig_run(rig, MINUTE_MS, false);
+        assert_non_null(strstr(rig_summary(rig).last_problem, row[i].said));
+        const char *log = was_logged();
+        assert_non_null(strstr(log, row[i].said));
+        assert_null(strstr(log, "damaged"));
+        goes_on(rig);
+    }
+}
+
+/* The verdict comes with 200, and the limit is not one of the workspace. */
+static void a_backend_without_room_is_not_said_to_have_answered_402(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with(answer_parts);
+    rig->mark = 200;
+    rig->ok_body =
+        "{\"epoch\":\"1\",\"parts\":[{\"verdict\":\"full\"," AT_THE_BEGIN "}]}";
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).hold, HOLD_QUOTA);
+    assert_int_equal(rig_summary(rig).hold_status, 0);
+    assert_non_null(strstr(rig_summary(rig).last_problem, "no room"));
+    assert_null(strstr(rig_summary(rig).last_problem, "402"));
+    const char *log = was_logged();
+    assert_non_null(strstr(log, "session.quota"));
+    assert_null(strstr(log, "402"));
+    goes_on(rig);
+}
+
+/* What goes by positions is stored once without a registry. */
+static void no_registry_is_warned_of_only_without_positions(void **state)
+{
+    (void)state;
+    for (int positions = 0; positions < 2; positions++) {
+        struct rig *rig = rig_with(NULL);
+        rig->version_body = positions
+                                ? "{\"supported\":[\"1\"],\"encodings\":[\"gzip\"],"
+                                  "\"positions\":true,\"epoch\":\"1\"}"
+                                : "{\"supported\":[\"1\"],\"encodings\":[\"gzip\"]}";
+        rig->positions.declared = positions;
+        rig_start(rig);
+        rig_run(rig, MINUTE_MS, true);
+        assert_int_equal(strstr(was_logged(), "at least once") == NULL, positions);
+        goes_on(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_is_not_taken_where_the_answer_does_not_say_complete),
+        cmocka_unit_test(an_answer_without_a_verdict_is_not_called_a_damaged_request),
+        cmocka_unit_test(a_backend_without_room_is_not_said_to_have_answered_402),
+        cmocka_unit_test(no_registry_is_warned_of_only_without_positions),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    text_fini(&logged);
+    return failed;
+}
