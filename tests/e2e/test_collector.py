@@ -184,7 +184,7 @@ def what_a_killed_job_wrote_behind_a_copy_is_missed(place):
     session = _killed_behind_a_copy(place.logs)
     for upload in (lib.upload(place, backend.url), lib.upload(place, backend.url)):
         equal(upload.returncode, 1, upload.stdout)
-        check("lacks what its writer wrote last" in upload.stdout, upload.stdout)
+        check("is not what its writer left" in upload.stdout, upload.stdout)
     check(not backend.session(session.name)["verified"], "not complete")
     equal(backend.export(session.name, "system"), lib.on_disk(session, "system"), "what is there is sent")
 

@@ -129,6 +129,33 @@ def an_earlier_copy_of_the_same_file_is_not_sent_again(place):
     _each_origin(place, run)
 
 
+def a_copy_that_has_more_than_its_lock_file_tells_is_none_of_what_was_sent(place):
+    """As cp and rsync make it of a job that runs, and is killed: the lock file is as old as the names, the lines came later."""
+    def run(origin):
+        elsewhere = place.path / f"elsewhere-{origin.backend is None}"
+        elsewhere.mkdir()
+        writer = Live(elsewhere)
+        writer.line("device")
+        copy = place.logs / writer.id
+        copy.mkdir()
+        for name in (".gpufl-session.json", ".gpufl-session.lock"):
+            shutil.copy2(writer.dir / name, copy)
+        for channel in writer.channels * 5:
+            writer.line(channel)
+        writer.die()
+        for channel in writer.channels:
+            shutil.copy2(writer.active(channel), copy)
+        end_job_of(copy)
+        done = _upload(place, origin)
+        equal(done.returncode, 1, done.stdout)
+        check("its directory is a copy made before" in done.stdout, done.stdout)
+        _give_up_all(place, origin)
+        equal((origin.missing(writer), origin.state(writer)), (set(), "ended_with_losses" if origin.backend else "complete"),
+              "all of it was sent")
+
+    _each_origin(place, run)
+
+
 def a_part_of_an_earlier_file_that_nothing_tells_from_a_new_one_is_held(place):
     """Its lock file is gone, and it ends before the newest sealed file did: `--force` sends it, as is said."""
     origin = Origin(place, False)

@@ -32,8 +32,8 @@ enum held_exit {
     X(COMPRESSED, "compressed", RESOLVE,                                                 \
       "its active file was compressed while its writer lived")                           \
     X(CUT, "cut", RESOLVE,                                                               \
-      "its active file lacks what its writer wrote last: another program replaced it, "  \
-      "or cut it off")                                                                   \
+      "its active file is not what its writer left: another program replaced it, or "    \
+      "cut it off")                                                                      \
     X(COPIED, "copied", RESOLVE,                                                         \
       "its directory is a copy made before its writer had ended, or of one killed: "     \
       "nothing shows that it is whole")                                                  \

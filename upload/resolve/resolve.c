@@ -79,8 +79,8 @@ static bool resolve_told(const struct resolving *r)
                               : resolve_parts(r) && !resolve_is_to_be_asked(st)
                                   ? r->reason
                                   : HELD_NOT;
-    if (r->reason != HELD_NOT && stream_is_earlier_copy(st) && st->positions &&
-        !resolve_is_to_be_asked(st)) {
+    if (r->reason != HELD_NOT && stream_is_earlier_copy(st) && !r->has_all &&
+        st->positions && !resolve_is_to_be_asked(st)) {
         reason = HELD_BACKEND_LONGER; /* what the last answer found may have changed */
     }
     bool believes = reason == HELD_BACKEND_UNPROVED;
@@ -102,11 +102,12 @@ static bool resolve_told(const struct resolving *r)
 
 /* A backend that knows positions has told what it has of that copy; else the numbers in
  * it show that all of it was sent. One that can be read on is none: its writer tells
- * nothing of another file that was taken for its own. \return true if that was all. */
+ * nothing of another file that was taken for its own. Nor is one whose lock file alone is
+ * earlier, as it was copied first. \return true if that was all. */
 static bool resolve_copy(const struct resolving *r)
 {
     struct stream *st = r->stream;
-    bool earlier = r->reason != HELD_NOT && !st->positions && !st->offer &&
+    bool earlier = r->reason != HELD_NOT && !r->has_all && !st->positions && !st->offer &&
                    sealed_file_copy(st) == SEALED_COPY;
     if (!earlier || !offer_journal_stream(st) || !position_note_end(st, END_COPY)) {
         return false;

@@ -194,6 +194,7 @@ static void resolve_live(struct resolving *r)
         return; /* nothing is known of it yet: resolve_stream() */
     }
     bool over = status == GPUFL_OK && chunk.len == 0;
+    r->has_all = status == GPUFL_OK && r->to.end;
     enum held_reason end = over ? resolve_at_end(st, &where, chunk.packed) : HELD_NOT;
     if ((status != GPUFL_OK || end != HELD_NOT) && where.file > r->to.file) {
         resolve_go_on(r, r->reason, where.file, 0); /* all before it was read */

@@ -28,6 +28,7 @@ struct resolving {
     struct resolve_result *out;
     enum held_reason reason; /* HELD_NOT = nothing is wrong */
     bool at_end;             /* nothing of it is left to be read */
+    bool has_all;            /* what was sent of its file is there */
     bool may_double;         /* what is there may have been sent */
     struct record_settled to;
     uint32_t pass_first; /* the first file that is given up as a whole, 0 = none is … */
