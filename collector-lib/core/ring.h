@@ -45,8 +45,9 @@ struct row {
     uint8_t type;      /* of a wait; of a call: the kind of `value`, 0 = none */
     uint32_t stack_id; /* of a call or wait, 0 = none */
     uint32_t context;  /* of a wait, as the two below */
-    uint64_t value;    /* ns of a wait; id that a framework pushed before a call; of a
-                          scope: the instance in which it began, 0 = none */
+    uint64_t value;    /* ns of a wait; id that a framework pushed before a call; of
+                          the begin of a scope: the instance in which it began, 0 =
+                          none; of its end, for the writer: when it began */
     union {
         struct {
             uint32_t stream, event;

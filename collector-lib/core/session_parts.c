@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up lines, bytes and pairs. */
+/* Adds up lines, bytes and what the writer counts. */
 #include "collector-lib/core/session_parts.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static void session_amount_add(struct session_amount *to,
 {
     to->lines += more->lines;
     to->bytes += more->bytes;
-    to->pairs += more->pairs;
+    to->noted += more->noted;
 }
 
 static void session_parts_count(struct session_parts *parts,
@@ -36,16 +36,16 @@ void session_parts_write(struct session_parts *parts, const char *lines, size_t 
         &(struct session_amount){.lines = session_parts_lines(lines, len), .bytes = len});
 }
 
-void session_parts_pair(struct session_parts *parts, uint64_t pairs)
+void session_parts_note(struct session_parts *parts, uint64_t number)
 {
-    session_parts_count(parts, &(struct session_amount){.pairs = pairs});
+    session_parts_count(parts, &(struct session_amount){.noted = number});
 }
 
 void session_parts_lose(struct session_parts *parts, const struct session_amount *lost,
                         bool for_good)
 {
     struct session_amount part = *lost;
-    part.pairs = part.lines ? parts->active.pairs : 0;
+    part.noted = part.lines ? parts->active.noted : 0;
     if (for_good) {
         session_amount_add(&parts->lost, &part);
         part = (struct session_amount){0};

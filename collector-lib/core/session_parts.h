@@ -9,7 +9,7 @@
 
 struct session_amount {
     uint64_t lines, bytes;
-    uint64_t pairs; /**< ends of scopes, which the writer counts */
+    uint64_t noted; /**< in `scope`, whole scopes; in `system`, samples */
 };
 
 struct session_parts {
@@ -22,11 +22,12 @@ struct session_parts {
 /** Counts \p len bytes of whole lines that are in the active file. */
 void session_parts_write(struct session_parts *parts, const char *lines, size_t len);
 
-/** Counts \p pairs among them. */
-void session_parts_pair(struct session_parts *parts, uint64_t pairs);
+/** Notes \p number whole scopes or samples among them. */
+void session_parts_note(struct session_parts *parts, uint64_t number);
 
 /** \p lost, lines and bytes, are in no file that has a name: \p for_good, or until this
- * is told anew. Of their pairs is known that they are not more than the file's. */
+ * is told anew. Of the scopes and samples in them is known that they are not more than
+ * the file's. */
 void session_parts_lose(struct session_parts *parts, const struct session_amount *lost,
                         bool for_good);
 

@@ -84,6 +84,14 @@ bool open_scopes_end(struct open_scopes *s, uint64_t instance, int64_t *begin_ns
     return true;
 }
 
+void open_scopes_lose(struct open_scopes *s, uint64_t instance)
+{
+    struct open_scope *slot = s->cap ? find_scope(s, instance) : NULL;
+    if (slot && slot->instance) {
+        slot->begin_ns = 0;
+    }
+}
+
 void open_scopes_fini(struct open_scopes *s)
 {
     free(s->slot);

@@ -9,8 +9,8 @@
 
 struct open_scope {
     uint64_t instance; /* 0 = free */
-    int64_t begin_ns;
-    uint32_t path_id; /**< of names joined from the outermost scope; 0 = none */
+    int64_t begin_ns;  /**< 0 = its begin is in no file */
+    uint32_t path_id;  /**< of names joined from the outermost scope; 0 = none */
 };
 
 /** Zero-initialise; release with open_scopes_fini. */
@@ -26,8 +26,12 @@ bool open_scopes_begin(struct open_scopes *scopes, struct open_scope scope);
 /** The path of \p instance; 0 if it is not known. */
 uint32_t open_scopes_path(const struct open_scopes *scopes, uint64_t instance);
 
-/** Forgets \p instance. \return true and when it began; false when it is not known. */
+/** Forgets \p instance. \return true and when it began, 0 if that is in no file; false
+ * when it is not known. */
 bool open_scopes_end(struct open_scopes *scopes, uint64_t instance, int64_t *begin_ns);
+
+/** The begin of \p instance, if that is known, is in no file. */
+void open_scopes_lose(struct open_scopes *scopes, uint64_t instance);
 
 void open_scopes_fini(struct open_scopes *scopes);
 

@@ -26,13 +26,11 @@ static void add_figure(struct summary_figure *figure, int64_t value)
 
 void summary_scope(struct summary *s, uint32_t name_id, int64_t ns)
 {
-    s->pairs++;
     name_times_add(&s->scope, name_id, ns);
 }
 
 void summary_host(struct summary *s, const struct host_sample *sample)
 {
-    s->samples++;
     add_figure(&s->cpu_pct_x100, sample->cpu_pct_x100);
     add_figure(&s->ram_mib, sample->ram_used_mib);
 }
@@ -40,7 +38,6 @@ void summary_host(struct summary *s, const struct host_sample *sample)
 void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample)
 {
     struct summary_device *d = &s->device[at];
-    s->samples++;
     s->devices = at + 1 > s->devices ? at + 1 : s->devices;
     add_figure(&d->util_pct, sample->gpu_util_pct);
     add_figure(&d->power_mw, sample->power_mw);
@@ -80,6 +77,34 @@ static void render_times(struct name_times *times, const char *title,
     }
 }
 
+/* Kernels are added up when they are fetched. */
+static void render_unwritten_kernels(const struct summary *s, struct text *out)
+{
+    uint64_t kernels = s->unwritten.count[ROWS_KERNELS];
+    if (kernels) {
+        text_printf(out,
+                    "%" PRIu64 " of these kernels are not in the files: their lines "
+                    "could not be written\n",
+                    kernels);
+    }
+}
+
+static void render_losses(const struct summary *s, const struct summary_context *context,
+                          struct text *out)
+{
+    text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
+                context->losses.count[LOSS_SCOPES], context->lost_bytes);
+    losses_lines(&context->losses, "  ", out);
+    struct text rows = {0};
+    row_counts_text(&s->unwritten, &rows);
+    if (rows.len) {
+        text_puts(out, "    in those that could not be written: ");
+        text_join(out, &rows);
+        text_char(out, '\n');
+    }
+    text_fini(&rows);
+}
+
 static void render_figure(struct text *out, const char *name,
                           const struct summary_figure *figure, double scale,
                           const char *unit)
@@ -110,10 +135,11 @@ void summary_render(struct summary *s, const struct summary_context *context,
     text_printf(out, "gpufl report\n  app          %s\n  session      %s\n", context->app,
                 context->session_id);
     text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
-                (double)(s->end_ns - s->begin_ns) / 1e9, s->pairs);
+                (double)(s->end_ns - s->begin_ns) / 1e9, context->scopes);
     render_times(&s->scope, "Scopes", context->names, out);
     if (context->kernels) {
         render_times(&s->kernel, "Kernels", context->kernels, out);
+        render_unwritten_kernels(s, out);
     }
     render_devices(s, context->info, out);
     if (s->cpu_pct_x100.count) {
@@ -121,9 +147,7 @@ void summary_render(struct summary *s, const struct summary_context *context,
         render_figure(out, "CPU", &s->cpu_pct_x100, 100, "%");
         render_figure(out, "memory", &s->ram_mib, 1, "MiB");
     }
-    text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
-                context->losses.count[LOSS_SCOPES], context->lost_bytes);
-    losses_lines(&context->losses, "  ", out);
+    render_losses(s, context, out);
 }
 
 void summary_fini(struct summary *s)

@@ -13,6 +13,7 @@
 #include "collector-lib/core/names.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
+#include "collector-lib/writer/row_counts.h"
 #include "schema/losses.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
@@ -28,16 +29,15 @@ struct summary_device {
 
 /** Zero-initialise; release with summary_fini. */
 struct summary {
-    int64_t begin_ns, end_ns; /* monotonic */
-    uint64_t pairs;
-    uint64_t samples;
+    int64_t begin_ns, end_ns;    /* monotonic */
+    struct row_counts unwritten; /**< rows in lines that could not be written */
     struct name_times scope, kernel;
     struct summary_figure cpu_pct_x100, ram_mib;
     unsigned devices;
     struct summary_device device[GPU_MAX];
 };
 
-/** A scope \p name_id of \p ns has ended. */
+/** A scope \p name_id of \p ns is in the files. */
 void summary_scope(struct summary *summary, uint32_t name_id, int64_t ns);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
@@ -49,6 +49,7 @@ struct summary_context {
     const struct names *names;   /**< of scopes */
     const struct names *kernels; /**< NULL if none were traced */
     const struct gpu_info *info; /**< summary->devices entries */
+    uint64_t scopes;             /**< in the files */
     struct losses losses;
     uint64_t lost_bytes;
 };

@@ -278,6 +278,7 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
         .names = w->names,
         .kernels = w->tracing.log.names.kernels,
         .info = w->sampler.devices ? w->sampler.devices->info : NULL,
+        .scopes = stats->scopes_recorded,
         .losses = writer_lines_losses(w),
         .lost_bytes = stats->bytes_lost};
     summary_render(&w->summary, &context, &text);
@@ -371,7 +372,7 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
     stats->scopes_not_ended = losses.count[LOSS_NOT_ENDED];
     stats->kernel_names_overflowed = losses.count[LOSS_KERNEL_NAMES];
     stats->without_memory = losses.count[LOSS_NO_MEMORY];
-    stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
+    stats->samples = writer_left(&w->samples, &w->samples_gone);
     stats->bytes_written = writer_left(&w->bytes_written, &w->bytes_gone);
     stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed) +
                         atomic_load_explicit(&w->bytes_gone, memory_order_relaxed);

@@ -13,6 +13,7 @@
 static void count_lost(struct writer *w, enum channel channel, const char *lines,
                        size_t len)
 {
+    row_counts_add(&w->summary.unwritten, lines, len);
     uint64_t lost =
         spool_lost(&w->spool, lines, len, clock_mono_ns() + w->context.anchor_ns);
     atomic_fetch_add_explicit(&w->lines_lost[channel], lost, memory_order_relaxed);
@@ -233,15 +234,16 @@ void writer_append_replaced(struct writer *w)
 
 void writer_append_count_gone(struct writer *w)
 {
-    uint64_t pairs = 0;
+    uint64_t noted[CHANNEL_COUNT];
     uint64_t bytes = 0;
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         const struct session_amount lost = session_dir_lost(w->dir, (enum channel)c);
         atomic_store_explicit(&w->lines_gone[c], lost.lines, memory_order_relaxed);
-        pairs += lost.pairs;
+        noted[c] = lost.noted;
         bytes += lost.bytes;
     }
-    atomic_store_explicit(&w->pairs_gone, pairs, memory_order_relaxed);
+    atomic_store_explicit(&w->pairs_gone, noted[CHANNEL_SCOPE], memory_order_relaxed);
+    atomic_store_explicit(&w->samples_gone, noted[CHANNEL_SYSTEM], memory_order_relaxed);
     atomic_store_explicit(&w->bytes_gone, bytes, memory_order_relaxed);
 }
 

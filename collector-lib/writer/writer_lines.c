@@ -9,7 +9,7 @@
 #include "collector-lib/core/losses_text.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/writer/capabilities.h"
-#include "collector-lib/writer/scope_records.h"
+#include "collector-lib/writer/scope_lines.h"
 #include "collector-lib/writer/writer_append.h"
 #include "schema/records.h"
 
@@ -19,11 +19,22 @@
 #define DRAIN_NS    10000000
 #define MARKS_BYTES (256 * 1024) /* so many lines of marks are kept in memory at most */
 
+/* Samples, marks, or both. */
+static void append_system(struct writer *w)
+{
+    struct row_counts written = {0};
+    row_counts_add(&written, w->text.data, writer_append(w, CHANNEL_SYSTEM, &w->text));
+    uint64_t samples = written.count[ROWS_HOST] + written.count[ROWS_DEVICES];
+    atomic_fetch_add_explicit(&w->samples, samples, memory_order_relaxed);
+    session_parts_note(&w->dir->parts[CHANNEL_SYSTEM], samples);
+    text_clear(&w->text);
+}
+
 static void flush_metrics(struct writer *w)
 {
     text_clear(&w->text);
     sampler_write(&w->sampler, &w->context, &w->text);
-    writer_append(w, CHANNEL_SYSTEM, &w->text);
+    append_system(w);
 }
 
 /* The marks of a drain have what is read at the first one, which costs far more than a
@@ -32,12 +43,6 @@ static void begin_marks(struct writer *w)
 {
     text_clear(&w->text);
     text_clear(&w->mark_state);
-}
-
-static void append_marks(struct writer *w)
-{
-    writer_append(w, CHANNEL_SYSTEM, &w->text);
-    text_clear(&w->text);
 }
 
 static void add_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
@@ -50,7 +55,7 @@ static void add_mark(struct writer *w, bool start, const char *name, int64_t mon
     }
     record_system_mark(&w->text, &w->context, &w->mark_state, start, name, mono_ns);
     if (w->text.len >= MARKS_BYTES) {
-        append_marks(w);
+        append_system(w);
     }
 }
 
@@ -58,7 +63,7 @@ static void write_mark(struct writer *w, bool start, const char *name, int64_t m
 {
     begin_marks(w);
     add_mark(w, start, name, mono_ns);
-    append_marks(w);
+    append_system(w);
 }
 
 /* Phases that end without having begun are ignored. */
@@ -74,35 +79,12 @@ static void follow_phase(struct writer *w, const struct row *row)
     add_mark(w, start, w->names->name[row->name_id], row->mono_ns);
 }
 
-static void follow_begin(struct writer *w, const struct row *row)
-{
-    uint32_t parent = open_scopes_path(&w->open, row->value);
-    const struct open_scope scope = {
-        .instance = row->instance,
-        .begin_ns = row->mono_ns,
-        .path_id = tracing_path(&w->tracing, parent, w->names->name[row->name_id])};
-    if (!open_scopes_begin(&w->open, scope)) { /* its end is not known by it */
-        atomic_fetch_add_explicit(&w->ends_without_memory, 1, memory_order_relaxed);
-    }
-}
-
-/* Two threads may have ended the same scope: the first one has. */
-static void follow_end(struct writer *w, struct row *row)
-{
-    int64_t begin_ns;
-    if (open_scopes_end(&w->open, row->instance, &begin_ns)) {
-        summary_scope(&w->summary, row->name_id, row->mono_ns - begin_ns);
-    } else {
-        row->kind = ROW_NONE;
-    }
-}
-
 static void follow_row(struct writer *w, struct row *row)
 {
     if (row->kind == ROW_SCOPE_BEGIN) {
-        follow_begin(w, row);
+        scope_lines_begin(w, row);
     } else if (row->kind == ROW_SCOPE_END) {
-        follow_end(w, row);
+        scope_lines_end(w, row);
     } else {
         follow_phase(w, row);
         tracing_row(&w->tracing, row, open_scopes_path(&w->open, row->instance));
@@ -123,29 +105,6 @@ static void use_names(struct writer *w)
     }
 }
 
-/* \return how many of the ends among the rows are in the first \p lines of a batch. */
-static uint64_t ends_in_lines(const struct row_list *rows, uint64_t lines)
-{
-    uint64_t left = lines * RECORD_MAX_ROWS;
-    uint64_t ends = 0;
-    for (size_t i = 0; i < rows->count && left; i++) {
-        const struct row *row = &rows->row[i];
-        left -= row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SCOPE_END;
-        ends += row->kind == ROW_SCOPE_END;
-    }
-    return ends;
-}
-
-static void write_scopes(struct writer *w)
-{
-    text_clear(&w->text);
-    record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
-    size_t kept = writer_append(w, CHANNEL_SCOPE, &w->text);
-    uint64_t pairs = ends_in_lines(&w->rows.now, session_parts_lines(w->text.data, kept));
-    atomic_fetch_add_explicit(&w->pairs, pairs, memory_order_relaxed);
-    session_parts_pair(&w->dir->parts[CHANNEL_SCOPE], pairs);
-}
-
 /* \return true if more may be waiting. */
 static bool drain_some(struct writer *w)
 {
@@ -157,8 +116,8 @@ static bool drain_some(struct writer *w)
         for (size_t i = 0; i < w->rows.now.count; i++) {
             follow_row(w, &w->rows.now.row[i]);
         }
-        append_marks(w);
-        write_scopes(w);
+        append_system(w);
+        scope_lines_write(w);
         writer_append_check_room(w);
     }
     return more;
@@ -232,7 +191,6 @@ void writer_lines_sample(struct writer *w)
 {
     bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
-    atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
     if (w->sampler.host_rows) {
         flush_metrics(w);
     }

@@ -65,7 +65,7 @@ struct writer {
     _Atomic uint64_t bytes_lost;
     _Atomic uint64_t lines_lost[CHANNEL_COUNT];
     /* Of what was written, what is on disk no more. */
-    _Atomic uint64_t pairs_gone, bytes_gone, lines_gone[CHANNEL_COUNT];
+    _Atomic uint64_t pairs_gone, samples_gone, bytes_gone, lines_gone[CHANNEL_COUNT];
     _Atomic uint64_t kernels_unnamed, samples_unnamed;
     _Atomic uint64_t records_lost, launches_lost, fetches_failed, buffers_unread;
     _Atomic uint64_t left_open;           /* scopes, when the session ended */

@@ -324,7 +324,7 @@ struct gpufl_stats {
                                  whole are not set */
     uint64_t scopes_recorded; /**< begin and end in the files */
     uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
-    uint64_t samples;         /**< host and device samples together */
+    uint64_t samples;         /**< of the host and of devices, in the files */
     uint64_t bytes_written;   /**< that are in the files */
     uint64_t bytes_lost;      /**< lines that could not be written, or whose file another
                                  program has removed or replaced */
@@ -351,8 +351,10 @@ struct gpufl_stats {
 GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 
 /** Writes a plain text summary of the last session that ended: its duration, the scopes
- * and kernels with the largest total times, device and host metrics, losses. \p path NULL
- * or "" means standard output. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if no session has
+ * and kernels with the largest total times, device and host metrics, losses. Scopes are
+ * those whose begin and end were written; kernels and metrics are all that were taken,
+ * and the report tells how many of them could not be written. \p path NULL or "" means
+ * standard output. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if no session has
  * ended; GPUFL_ERR_IO with errno. */
 GPUFL_API gpufl_status gpufl_generate_report(const char *path);
 

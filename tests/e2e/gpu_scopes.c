@@ -181,6 +181,30 @@ static void full_disk(void)
     step("behind", "_Z5thirdPf", 20);
 }
 
+/* Scopes begin while writes fail, and end when they do not any more. */
+static void full_disk_within(void)
+{
+    struct gpufl_scope scope[100];
+    const char *flag = getenv("FAKE_FULL_DISK");
+    GFL_SCOPE("around") /* keeps the samples coming */
+    {
+        step("before", "_Z5firstPf", 1);
+        fclose(fopen(flag, "w"));
+        for (int i = 0; i < 100; i++) {
+            scope[i] = gpufl_scope_begin("begun meanwhile");
+        }
+        step("meanwhile", "_Z6secondPf", 20);
+        rest_ms(100);
+        gpufl_flush();
+        remove(flag);
+        step("meanwhile", "_Z6secondPf", 30);
+        for (int i = 0; i < 100; i++) {
+            gpufl_scope_end(scope[i]);
+        }
+        step("behind", "_Z5thirdPf", 20);
+    }
+}
+
 /* Writes fail from some time on. */
 static void full_disk_to_the_end(void)
 {
@@ -600,6 +624,7 @@ int main(int argc, char **argv)
         {"full disk", full_disk},
         {"full disk again", full_disk_again},
         {"full disk to the end", full_disk_to_the_end},
+        {"full disk within", full_disk_within},
         {"hot", hot},
         {"cancelled", cancelled},
         {"exits", exits},
@@ -630,11 +655,12 @@ int main(int argc, char **argv)
     close_results();
     struct gpufl_stats s = GPUFL_STATS_INIT;
     if (gpufl_get_stats(&s) == GPUFL_OK) {
-        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu %lu %lu\n",
+        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu %lu %lu %lu\n",
                 (unsigned long)s.scopes_recorded, (unsigned long)s.scopes_dropped,
                 (unsigned long)s.calls_dropped, (unsigned long)s.waits_dropped,
                 (unsigned long)s.phases_dropped, (unsigned long)s.without_memory,
-                (unsigned long)s.bytes_written, (unsigned long)s.bytes_lost);
+                (unsigned long)s.bytes_written, (unsigned long)s.bytes_lost,
+                (unsigned long)s.samples);
     }
     gpufl_generate_report(getenv("GPU_SCOPES_REPORT"));
     return 7;

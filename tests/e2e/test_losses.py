@@ -14,7 +14,7 @@ from lib import check, equal
 import test_collector as collector
 
 FAKE = lib.BUILD / "tests/fake"
-SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT, BYTES, BYTES_LOST = range(8)
+SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT, BYTES, BYTES_LOST, SAMPLES = range(9)
 
 
 def _play(place, part, engine="Trace", **env):
@@ -181,9 +181,44 @@ def a_kernel_that_ends_too_many_calls_later_is_counted(place):
     _all_say(said, report, "1 kernels, copies and sets without scope, stack and external id: they ended when 262,144")
 
 
-def _ends(session):
-    return sum(row["event_type"] != collector.BEGIN
-               for row in collector.rows(session, "scope", "scope_event_batch"))
+def _pairs(session):
+    """How many scopes have their begin and their end in the files."""
+    begun, ended = set(), set()
+    for row in collector.rows(session, "scope", "scope_event_batch"):
+        (begun if row["event_type"] == collector.BEGIN else ended).add(row["scope_instance_id"])
+    return len(begun & ended)
+
+
+def _samples(session):
+    return sum(len(r["rows"]) for r in collector.records(session, "system")
+               if r["type"] in ("host_metric_batch", "device_metric_batch"))
+
+
+def _row_of(report, table, name):
+    """Calls of a name in a table of the report."""
+    rows = report.partition(f"\n{table} by time")[2].partition("\n\n")[0]
+    return int(next((row.split()[1] for row in rows.splitlines() if row.endswith(f"  {name}")), 0))
+
+
+def what_a_full_disk_took_counts_neither_as_recorded_nor_in_the_report(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    session, _, report, stats = _play(
+        place, "full disk within", FAKE_FULL_DISK=str(place.path / "full"), FAKE_ERRNO=str(errno.ENOSPC),
+        LD_PRELOAD=str(FAKE / "full_disk.so"), GPUFL_SYSTEM_SAMPLE_RATE_MS="5")
+    begun = collections.Counter(row["event_type"] for row in collector.rows(session, "scope", "scope_event_batch"))
+    check(begun[collector.BEGIN] + 50 < sum(begun.values()) - begun[collector.BEGIN], f"ends without a begin: {begun}")
+    equal(stats[SCOPES], _pairs(session), "scopes on disk")
+    equal(re.findall(r"^  scopes +(\d+)$", report, re.M)[0], str(stats[SCOPES]), report)
+    equal(stats[SAMPLES], _samples(session), "samples on disk")
+    losses, _ = _closing(session)
+    names = collections.Counter(name for name, _, _ in _kernel_scopes(session))
+    lost = 50 - names["second"]
+    equal(_row_of(report, "Kernels", "second(float*)"), 50, report)
+    check(0 < lost < 30 and f"\n{lost} of these kernels are not in the files: their lines could not be written\n" in report,
+          f"{lost}: {report}")
+    told, = re.findall(rf"  {losses['lines']} lines: .*\n    in those that could not be written: (.*)\n", report)
+    check(f"{lost} kernels" in told and re.search(r"\d+ begins and ends of scopes, ", told) and "samples of the host" in told, told)
 
 
 def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
@@ -196,7 +231,7 @@ def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
         losses, capabilities = _closing(session)
         equal(set(losses), {"lines"}, "losses")
         check(0 < losses["lines"] < 200, f"{losses}")
-        equal(stats[SCOPES], _ends(session), "scopes on disk")
+        equal(stats[SCOPES], _pairs(session), "scopes on disk")
         equal(stats[BYTES], sum(f.stat().st_size for f in session.glob("*.log")), "bytes on disk")
         check(stats[BYTES_LOST] > 0, "bytes that are not")
         names = collector.scope_names(session)

@@ -67,11 +67,12 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
         .names = names,
         .kernels = kernels,
         .info = &info,
+        .scopes = 2,
         .losses.count = {[LOSS_SCOPES] = 3, [LOSS_WAITS] = 7},
         .lost_bytes = 4};
     summary_render(&s, &context, &text);
     text_append(&text, "", 1);
-    assert_non_null(strstr(text.data, "2.500 s"));
+    assert_non_null(strstr(text.data, "2.500 s\n  scopes       2\n"));
     assert_true(strstr(text.data, "long") < strstr(text.data, "short"));
     assert_non_null(strstr(text.data, "4.000            2      2.000      2.000"));
     assert_true(strstr(text.data, "copy") < strstr(text.data, "gemm"));
@@ -83,6 +84,44 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     summary_fini(&s);
     free(kernels);
     free(names);
+}
+
+static void rows_are_counted_by_kind_in_whole_lines(void **state)
+{
+    (void)state;
+    static const char lines[] =
+        "{\"version\":1,\"type\":\"host_metric_batch\",\"session_id\":\"s\",\"hostname\":"
+        "\"\\\"rows\\\":[[1],[2]]\",\"columns\":[\"a\",\"b\"],\"rows\":[[1,2],[3,4]]}\n"
+        "{\"version\":1,\"type\":\"job_start\",\"devices\":[[1]],\"rows\":[[1]]}\n"
+        "{\"version\":1,\"type\":\"kernel_event_batch\",\"rows\":[[1],[2],[3]]}\n"
+        "{\"version\":3,\"type\":\"scope_event_batch\",\"rows\":[]}\n"
+        "{\"version\":1,\"type\":\"kernel_event_batch\",\"rows\":[[1],[2";
+    struct row_counts counts = {0};
+    struct text text = {0};
+    row_counts_add(&counts, lines, sizeof lines - 1);
+    row_counts_add(&counts, NULL, 0);
+    row_counts_text(&counts, &text);
+    text_append(&text, "", 1);
+    assert_string_equal(text.data, "3 kernels, 2 samples of the host");
+    text_fini(&text);
+}
+
+static void a_scope_whose_begin_is_in_no_file_has_no_time(void **state)
+{
+    (void)state;
+    struct open_scopes open = {0};
+    int64_t begin_ns;
+    open_scopes_lose(&open, 7);
+    open_scopes_begin(&open, (struct open_scope){7, 70, 3});
+    open_scopes_begin(&open, (struct open_scope){8, 80, 3});
+    open_scopes_lose(&open, 7);
+    open_scopes_lose(&open, 9);
+    assert_int_equal(open_scopes_path(&open, 7), 3); /* kernels in it have their scope */
+    assert_true(open_scopes_end(&open, 7, &begin_ns));
+    assert_int_equal(begin_ns, 0);
+    assert_true(open_scopes_end(&open, 8, &begin_ns));
+    assert_int_equal(begin_ns, 80);
+    open_scopes_fini(&open);
 }
 
 static size_t lines_in(const char *text)
@@ -129,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_matched_in_any_order),
         cmocka_unit_test(an_end_without_a_begin_is_harmless),
+        cmocka_unit_test(rows_are_counted_by_kind_in_whole_lines),
+        cmocka_unit_test(a_scope_whose_begin_is_in_no_file_has_no_time),
         cmocka_unit_test(the_report_orders_by_time_and_admits_what_is_missing),
         cmocka_unit_test(
             of_100000_names_the_report_shows_the_20_longest_and_adds_up_the_rest),
