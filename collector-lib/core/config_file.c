@@ -16,11 +16,16 @@
 
 #define SHOWN_MAX_BYTES 300 /* of the path in a message */
 
+struct reading {
+    struct gpufl_init_options *into;
+    struct option_members members;
+};
+
 static void set_from_member(void *arg, const char *key, enum flat_json_kind kind,
                             const char *value)
 {
-    struct config_file *file = arg;
-    option_fields_take_member(&file->options, file->path, key, kind, value);
+    struct reading *reading = arg;
+    option_fields_take_member(reading->into, &reading->members, key, kind, value);
 }
 
 void config_file_read(struct config_file *file)
@@ -42,6 +47,7 @@ void config_file_read(struct config_file *file)
 void config_file_parse(struct config_file *file)
 {
     struct flat_json_place stopped;
+    struct reading reading = {.into = &file->options, .members = {.path = file->path}};
     file->options = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
     if (!*file->path) {
         return;
@@ -52,7 +58,7 @@ void config_file_parse(struct config_file *file)
         return;
     }
     file->text[file->bytes] = '\0';
-    if (!flat_json_parse(file->text, file->bytes, set_from_member, file, &stopped)) {
+    if (!flat_json_parse(file->text, file->bytes, set_from_member, &reading, &stopped)) {
         library_log(GPUFL_LOG_WARNING,
                     "%s:%u:%u: not a JSON object; only what precedes the error is "
                     "used",

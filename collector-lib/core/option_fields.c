@@ -360,26 +360,41 @@ static void report_unknown(const char *path, const char *key)
                 nearest ? "\"?)" : "");
 }
 
-void option_fields_take_member(struct gpufl_init_options *into, const char *path,
-                               const char *key, enum flat_json_kind kind,
-                               const char *value)
+static void take_field(struct gpufl_init_options *into, const struct field *field,
+                       const char *path, enum flat_json_kind kind, const char *value)
 {
+    char expected[EXPECTED_BYTES];
+    put_expected(field, expected);
+    if (field->at == offsetof(struct gpufl_init_options, config_file)) {
+        library_log(GPUFL_LOG_WARNING, "%s: %s ignored: a file names no other one", path,
+                    field->key);
+    } else if (!type_fits(field->kind, kind)) {
+        library_log(GPUFL_LOG_WARNING, "%s: %s ignored: expected %s", path, field->key,
+                    type_name(field->kind));
+    } else if (!set_text(into, field, value)) {
+        library_log(GPUFL_LOG_WARNING, "%s: %s: %.*s%s ignored: expected %s", path,
+                    field->key, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES), expected);
+    }
+}
+
+void option_fields_take_member(struct gpufl_init_options *into,
+                               struct option_members *members, const char *key,
+                               enum flat_json_kind kind, const char *value)
+{
+    _Static_assert(FIELDS <= 64, "a bit each");
     for (size_t i = 0; i < FIELDS; i++) {
         if (strcmp(fields[i].key, key) != 0) {
             continue;
         }
-        char expected[EXPECTED_BYTES];
-        put_expected(&fields[i], expected);
-        if (!type_fits(fields[i].kind, kind)) {
-            library_log(GPUFL_LOG_WARNING, "%s: %s ignored: expected %s", path, key,
-                        type_name(fields[i].kind));
-        } else if (!set_text(into, &fields[i], value)) {
-            library_log(GPUFL_LOG_WARNING, "%s: %s: %.*s%s ignored: expected %s", path,
-                        key, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES), expected);
+        if (members->seen >> i & 1) {
+            library_log(GPUFL_LOG_WARNING, "%s: %s is there again (the last one counts)",
+                        members->path, key);
         }
+        members->seen |= (uint64_t)1 << i;
+        take_field(into, &fields[i], members->path, kind, value);
         return;
     }
     if (strcmp(key, "enable_kernel_details") != 0) { /* from older clients, no effect */
-        report_unknown(path, key);
+        report_unknown(members->path, key);
     }
 }

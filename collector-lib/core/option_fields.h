@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <gpufl/gpufl.h>
 
@@ -27,11 +28,18 @@ gpufl_status option_fields_check(const struct gpufl_init_options *given, char wh
  * on stderr and ignored: what is set for every job keeps none from recording. */
 void option_fields_take_env(struct gpufl_init_options *into);
 
-/** Takes one member of the configuration file; strings are borrowed. An unknown key or a
- * wrong type or value is reported on stderr and ignored. */
-void option_fields_take_member(struct gpufl_init_options *into, const char *path,
-                               const char *key, enum flat_json_kind kind,
-                               const char *value);
+/** The configuration file that members are taken from. */
+struct option_members {
+    const char *path;
+    uint64_t seen; /**< a bit for each field, 0 at first */
+};
+
+/** Takes one member of the configuration file; strings are borrowed. An unknown key, a
+ * second one, or a wrong type or value is reported on stderr; what is wrong is ignored.
+ */
+void option_fields_take_member(struct gpufl_init_options *into,
+                               struct option_members *members, const char *key,
+                               enum flat_json_kind kind, const char *value);
 
 /** A whole decimal number from \p min to \p max; false for anything else. */
 bool option_fields_number(const char *text, long long min, long long max, long long *out);

@@ -2,18 +2,39 @@
 /* Samples at a fixed rate on the monotonic clock. Late samples are skipped. */
 #include "collector-lib/writer/sampler.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/message.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
 
-#define NS_PER_MS 1000000
+#define NS_PER_MS         1000000
+#define SYSFS_SHOWN_BYTES 300
+
+/* What is looked for below it would be missing without a word. */
+static void sampler_check_sysfs(const char *sysfs)
+{
+    char inside[PATH_MAX + sizeof "/."];
+    snprintf(inside, sizeof inside, "%s/.", sysfs);
+    if (*sysfs && access(inside, X_OK) < 0) {
+        library_log(GPUFL_LOG_WARNING,
+                    "GPUFL_SYSFS: '%.*s%s': %s: no figures of AMD GPUs and of the "
+                    "control group are recorded (expected where the host's /sys lies)",
+                    MESSAGE_VALUE(sysfs, SYSFS_SHOWN_BYTES), message_reason(errno));
+    }
+}
 
 void sampler_open(struct sampler *s, const struct settings *settings,
                   struct device_table *table)
 {
     s->table = table;
     s->rate_ms = settings->sample_rate_ms;
+    s->backend = settings->backend;
+    sampler_check_sysfs(settings->sysfs);
     host_open(&s->host, settings->sysfs);
     s->details = settings->device_details;
     memset(s->sample, 0xff, sizeof s->sample); /* GPU_NOT_AVAILABLE */
@@ -78,6 +99,17 @@ static void number_devices(struct sampler *s)
     }
 }
 
+static void sampler_check_backend(const struct sampler *s)
+{
+    bool named = s->backend == GPUFL_BACKEND_NVIDIA || s->backend == GPUFL_BACKEND_AMD;
+    if (named && s->devices->count == 0) {
+        library_log(GPUFL_LOG_WARNING,
+                    "backend: %s: no GPU of this vendor answers: no figures of devices "
+                    "are recorded (Auto takes those of any)",
+                    s->backend == GPUFL_BACKEND_AMD ? "Amd" : "Nvidia");
+    }
+}
+
 /* \return false if there are no new figures; `sample` keeps the last ones. */
 static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
 {
@@ -86,6 +118,7 @@ static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
     }
     if (!s->devices && (s->devices = gpu_thread_devices(s->gpu)) != NULL) {
         number_devices(s);
+        sampler_check_backend(s);
     }
     if (s->devices && s->devices->count == 0) {
         return false;

@@ -19,6 +19,7 @@
 /** Used by the writer's thread alone. Zero-initialise, then call sampler_open. */
 struct sampler {
     int rate_ms; /* 0 = never */
+    enum gpufl_backend_kind backend;
     bool details;
     struct host host;
     struct gpu_thread *gpu;            /* NULL if no devices are wanted */

@@ -142,12 +142,15 @@ struct gpufl_init_options {
                                       GPUFL_SYSTEM_SAMPLE_RATE_MS */
     int kernel_sample_rate_ms;       /**< deprecated, no effect */
     bool continuous_system_sampling; /**< true: sample from init to shutdown; false: only
-                                          inside scopes and phases (gpufl_system_start) */
-    enum gpufl_backend_kind backend;
+                                          inside scopes and phases (gpufl_system_start).
+                                          No effect while system_sample_rate_ms is 0,
+                                          which the environment may set */
+    enum gpufl_backend_kind backend; /**< if no GPU of the vendor that it names answers,
+                                          stderr says so, and none is recorded */
     enum gpufl_profiling_engine
         profiling_engine;     /**< GPUFL_PROFILING_ENGINE (a name, in any case) */
-    const char *config_file;  /**< a JSON object whose keys are these field names.
-                                   GPUFL_CONFIG_FILE */
+    const char *config_file;  /**< a JSON object whose keys are these field names, but
+                                   not this one. GPUFL_CONFIG_FILE */
     bool flush_logs_always;   /**< call fdatasync after each write; slow. Also
                                    GPUFL_FLUSH_LOGS_ALWAYS */
     bool enable_debug_output; /**< log to stderr. Also GPUFL_DEBUG */
@@ -205,7 +208,8 @@ struct gpufl_init_options {
  *    gpufl_profiling_engine. GPUFL_DISABLED: see gpufl_is_disabled.
  *  - GPUFL_POD_NAME, GPUFL_POD_NAMESPACE, GPUFL_NODE_NAME: where Kubernetes runs the job,
  *    as its downward API tells it; recorded once a session.
- *  - GPUFL_SYSFS: the files of the amdgpu driver, if /sys of the host lies elsewhere.
+ *  - GPUFL_SYSFS: where the host's /sys lies, with the files of the amdgpu driver and of
+ *    control groups, if not at /sys; stderr says if it is no directory.
  *    CUDA_HOME: where libcupti is looked for if the loader does not find it. */
 
 /** Initialiser with all defaults. */

@@ -377,6 +377,15 @@ def the_backend_option_chooses_the_vendor(place):
         done, session = play(place, "stats", env={**env, "GPUFL_CONFIG_FILE": str(config)})
         equal({d["vendor"] for d in records(session, "system")[0]["devices"]}, vendors,
               f"{backend}: {done.stderr}")
+        equal(done.stderr.count("backend: Nvidia: no GPU of this vendor answers"), int(backend == "Nvidia"), done.stderr)
+
+
+def a_sysfs_that_is_not_there_is_said(place):
+    for path, reason in (("/nope", "No such file or directory"), ("/dev/null", "Not a directory")):
+        done, _ = play(place, "stats", env={"GPUFL_SYSFS": path})
+        equal(done.stderr.count(f"GPUFL_SYSFS: '{path}': {reason}: no figures of AMD GPUs"), 1, done.stderr)
+    done, _ = play(place, "stats", env=AMD)
+    check("GPUFL_SYSFS" not in done.stderr, done.stderr)
 
 
 def host_rows_tell_the_control_group(place):

@@ -176,6 +176,47 @@ what_is_wrong_in_the_file_is_named_and_keeps_no_job_from_recording(void **state)
     unlink(path);
 }
 
+/* Leaves what is said of a file of that text, and the path that it begins with. */
+static void settings_of_file(const char *text, struct settings *out, char named[400])
+{
+    char path[] = "/tmp/gpufl-settings-XXXXXX";
+    int fd = mkstemp(path);
+    dprintf(fd, "%s", text);
+    close(fd);
+    setenv("GPUFL_CONFIG_FILE", path, 1);
+    said[0] = '\0';
+    gpufl_set_log_callback(keep, NULL);
+    resolve(NULL, out);
+    gpufl_set_log_callback(NULL, NULL);
+    clearenv();
+    unlink(path);
+    snprintf(named, 400, "%s: ", path);
+}
+
+static void a_key_that_the_file_has_twice_is_said(void **state)
+{
+    (void)state;
+    struct settings out;
+    char want[400];
+    settings_of_file(
+        "{\"simulated_gpus\": 1, \"app_name\": \"a\", \"simulated_gpus\": 2}", &out,
+        want);
+    strcat(want, "simulated_gpus is there again (the last one counts)\n");
+    assert_string_equal(said, want);
+    assert_int_equal(out.simulated_gpus, 2);
+}
+
+static void a_file_names_no_other_file(void **state)
+{
+    (void)state;
+    struct settings out;
+    char want[400];
+    settings_of_file("{\"config_file\": \"/other\", \"simulated_gpus\": 2}", &out, want);
+    strcat(want, "config_file ignored: a file names no other one\n");
+    assert_string_equal(said, want);
+    assert_int_equal(out.simulated_gpus, 2);
+}
+
 /* What is said names the value by its begin, and then the reason. */
 static void a_long_value_leaves_room_for_the_reason(void **state)
 {
@@ -385,6 +426,8 @@ int main(void)
             what_is_wrong_in_the_environment_is_named_and_keeps_no_job_from_recording),
         cmocka_unit_test(
             what_is_wrong_in_the_file_is_named_and_keeps_no_job_from_recording),
+        cmocka_unit_test(a_key_that_the_file_has_twice_is_said),
+        cmocka_unit_test(a_file_names_no_other_file),
         cmocka_unit_test(a_long_value_leaves_room_for_the_reason),
         cmocka_unit_test(a_number_is_digits_alone),
         cmocka_unit_test(a_file_that_is_too_long_is_said_to_be),
