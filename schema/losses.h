@@ -29,7 +29,8 @@
 #define LOSSES(X)                                                                        \
     LOSSES_OF_RINGS(X)                                                                   \
     X(LOSS_SCOPE_NAMES, "scope_names",                                                   \
-      "names of scopes and phases, recorded as \"(other)\": their table was full")       \
+      "scopes, and begins and ends of phases, whose name is \"(other)\": the table of "  \
+      "names was full")                                                                  \
     X(LOSS_SCOPE_PATHS, "scope_paths",                                                   \
       "paths of scopes (user_scope of kernels) that are cut at 1,023 bytes, or "         \
       "\"(other)\": their table was full")                                               \
@@ -37,7 +38,7 @@
       "kernels, copies and sets without scope, stack and external id: they ended when "  \
       "262,144 calls had been made since")                                               \
     X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
-      "names of kernels, recorded as \"(other)\": their table was full")                 \
+      "kernels whose name is \"(other)\": the table of names was full")                  \
     X(LOSS_STACKS, "stacks",                                                             \
       "launches and synchronisations without their call stack: the table of stacks was " \
       "full")                                                                            \

@@ -152,7 +152,7 @@ def kernels_without_a_name_are_counted(place):
     check(100 < other < 200, f"{other}")
     equal((capabilities["kernel_events"]["status"], capabilities["kernel_events"]["reason_code"]),
           ("partial", f"names_lost:{other}"), "it is said")
-    _all_say(said, report, f'{other} names of kernels, recorded as "(other)"')
+    _all_say(said, report, f'{other} kernels whose name is "(other)"')
 
 
 def paths_that_are_cut_or_find_no_room_are_counted(place):
