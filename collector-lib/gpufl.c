@@ -313,6 +313,9 @@ void gpufl_shutdown(void)
 gpufl_status gpufl_session_id(char out[40])
 {
     struct call_hold hold;
+    if (!out) {
+        return GPUFL_ERR_USAGE;
+    }
     out[0] = '\0';
     if (call_lock_enter("gpufl_session_id", &hold)) {
         snprintf(out, 40, "%s", process.writer ? writer_session_id(process.writer) : "");
@@ -341,24 +344,21 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 {
     struct gpufl_stats full;
     struct call_hold hold;
-    if (!call_lock_enter("gpufl_get_stats", &hold)) {
-        return GPUFL_ERR_NOT_FOUND;
+    bool fits = stats && stats->struct_size >= sizeof(size_t);
+    if (!fits || !call_lock_enter("gpufl_get_stats", &hold)) {
+        return fits ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_USAGE;
     }
     struct writer *w = process.writer ? process.writer : process.ending;
     bool known = w || process.ended;
+    full = process.last.stats;
     if (w) {
         writer_stats(w, &full);
-    } else {
-        full = process.last.stats;
     }
     leave(&hold);
-    if (!known || stats->struct_size < sizeof(size_t)) {
-        return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
+    if (!known) {
+        return GPUFL_ERR_NOT_FOUND;
     }
-    size_t size = stats->struct_size < sizeof full ? stats->struct_size : sizeof full;
-    size -= size % sizeof(uint64_t); /* whole counters */
-    full.struct_size = stats->struct_size;
-    memcpy(stats, &full, size);
+    writer_stats_copy(&full, stats);
     return GPUFL_OK;
 }
 

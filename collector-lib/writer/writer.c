@@ -380,6 +380,14 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
 }
 
+void writer_stats_copy(const struct gpufl_stats *full, struct gpufl_stats *out)
+{
+    size_t told = out->struct_size;
+    size_t size = told < sizeof *full ? told : sizeof *full;
+    memcpy(out, full, size - size % sizeof(uint64_t));
+    out->struct_size = told;
+}
+
 const char *writer_session_id(const struct writer *w)
 {
     return w->dir->id;

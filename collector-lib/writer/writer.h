@@ -77,6 +77,9 @@ void writer_flush_wait(struct writer_flush *flush, const struct writer_ticket *t
 /** Counters so far. */
 void writer_stats(struct writer *writer, struct gpufl_stats *stats);
 
+/** Fills what of \p stats its struct_size, at least that of a size_t, holds whole. */
+void writer_stats_copy(const struct gpufl_stats *full, struct gpufl_stats *stats);
+
 /** The session id of \p writer; borrowed. */
 const char *writer_session_id(const struct writer *writer);
 

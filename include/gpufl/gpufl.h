@@ -308,7 +308,8 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 GPUFL_API void gpufl_shutdown(void);
 
 /** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.
- *  \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND without a session. */
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND without a session; GPUFL_ERR_USAGE if \p out is
+ *  NULL. */
 GPUFL_API gpufl_status gpufl_session_id(char out[40]);
 
 /** Returns true if gpufl is disabled: by GPUFL_DISABLED (1, true, yes or on, in any case)
@@ -351,7 +352,8 @@ struct gpufl_stats {
         sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                \
     }
 
-/** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */
+/** Fills \p stats. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there was no session;
+ * GPUFL_ERR_USAGE if \p stats is NULL, or its struct_size is not set. */
 GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 
 /** Writes a plain text summary of the last session that ended: its duration, the scopes

@@ -9,6 +9,7 @@
  *  - elsewhere:WORD: on a thread that nobody waits for
  *  - alarm:MS: after so long, a handler calls gpufl_shutdown
  *  - stats: gpufl_get_stats; prints its status
+ *  - nowhere: gpufl_get_stats and gpufl_session_id with NULL; prints their statuses
  *  - scope:NAME:MS: a scope of MS ms; thread:NAME:MS: one on a thread of its own
  *  - start:NAME, stop:NAME: gpufl_system_start, gpufl_system_stop
  *  - sleep:MS
@@ -218,6 +219,8 @@ static void call(char *word)
     } else if (strcmp(word, "stats") == 0) {
         struct gpufl_stats stats = GPUFL_STATS_INIT;
         printf("%d\n", (int)gpufl_get_stats(&stats));
+    } else if (strcmp(word, "nowhere") == 0) {
+        printf("%d %d\n", (int)gpufl_get_stats(NULL), (int)gpufl_session_id(NULL));
     } else if (strcmp(word, "upload") == 0) {
         upload();
     } else if (strncmp(word, "report:", 7) == 0) {

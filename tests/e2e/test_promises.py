@@ -303,6 +303,11 @@ def switched_off_nothing_is_opened(place):
     equal(list(place.logs.iterdir()), [], "files")
 
 
+def a_missing_argument_is_an_error_and_no_crash(place):
+    lines, _, done = script(place, "nowhere", "init", "nowhere", "shutdown", "nowhere")
+    equal((done.returncode, lines[:1] + lines[2:]), (0, ["1 1"] * 3), done.stderr)
+
+
 def gpufl_disabled_knows_its_words(place):
     """S2-43."""
     for value in ("1", "true", "TRUE", "yes", "Yes", "on", "oN"):
