@@ -248,6 +248,22 @@ def programs_of_the_existing_client_compile_and_run(place):
         lib.same(backend, session)
 
 
+def what_the_page_calls_missing_is_in_no_header(place):
+    """And the rest of the page's table is."""
+    page = (lib.ROOT / "docs/drop-in.md").read_text().partition("## C++ programs")[2]
+    there, _, missing = page.partition("do not compile")
+    headers = "".join(f.read_text() for f in (lib.ROOT / "include").rglob("*.h*"))
+
+    def names(table):
+        first = "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
+        return set(re.findall(r"`(\w+)(?=[(`])", first))
+
+    check(len(names(missing)) >= 12 and {"counter", "probeNvml"} < names(missing), f"{names(missing)}")
+    equal([n for n in sorted(names(missing)) if re.search(rf"\b{n}\b", headers)], [], "in a header")
+    equal([n for n in ("ScopeMeta", "deepWindow", "uploadLogs", "GFL_BENCH") if n not in names(there) or n not in headers], [],
+          "in none")
+
+
 def a_directory_left_to_init_is_the_one_that_is_uploaded(place):
     """S2-102: log_path is "" in the options."""
     source = place.path / "left.cpp"
@@ -255,7 +271,7 @@ def a_directory_left_to_init_is_the_one_that_is_uploaded(place):
 #include <cstdio>
 int main(int, char **argv) {
     gpufl::InitOptions opts;
-    if (*argv[2]) opts.app_name = argv[2];
+    if (*argv[2]) opts.app_name = *argv[2] == '-' ? "" : argv[2];
     opts.backend_url = argv[1];
     opts.api_key = "gpfl_marker_key";
     gpufl::init(opts);
@@ -266,13 +282,15 @@ int main(int, char **argv) {
     backend = lib.Backend(place, "--api-key", lib.KEY)
     done, program = _compile(place, "g++", "c++11", source)
     equal((done.returncode, done.stderr), (0, ""), "it compiles")
-    for app, env, where in (("", {}, "gpufl"), ("mine", {}, "mine"), ("", {"GPUFL_APP_NAME": "env"}, "env"),
-                            ("mine", {"GPUFL_APP_NAME": "env", "GPUFL_LOG_DIR": "there"}, "there")):
-        cwd = place.path / f"in-{where}"
+    for i, (app, env, where) in enumerate((
+            ("", {}, "gpufl"), ("mine", {}, "mine"), ("", {"GPUFL_APP_NAME": "env"}, "env"),
+            ("-", {}, "gpufl"), ("-", {"GPUFL_APP_NAME": "env"}, "gpufl"),  # "" in the program counts as set
+            ("mine", {"GPUFL_APP_NAME": "env", "GPUFL_LOG_DIR": "there"}, "there"))):
+        cwd = place.path / f"in-{i}"
         cwd.mkdir()
         done = subprocess.run([program, backend.url, app], capture_output=True, text=True, check=False, cwd=cwd,
                               env=lib.environment(env))
-        equal((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), where)
+        equal((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), f"{app} {env}")
         session, = (cwd / where).glob("[!.]*")
         lib.same(backend, session)
 

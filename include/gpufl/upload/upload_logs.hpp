@@ -15,8 +15,10 @@
 
 namespace gpufl {
 
-/** See gpufl_upload_options. retry_delay_ms, report_progress and the progress intervals of the
- *  existing client are accepted and ignored: retries back off exponentially, with jitter. */
+/** See gpufl_upload_options. Fields of the existing client that are accepted and have no effect:
+ *  retry_delay_ms, as retries back off exponentially, with jitter; cursor_filename, as the cursor
+ *  has its default name; report_progress, progress_log_interval_ms and
+ *  progress_log_interval_bytes, as nothing is printed. */
 struct UploadOptions {
     std::string log_path;
     std::string backend_url;
@@ -27,6 +29,7 @@ struct UploadOptions {
     int read_timeout_ms = 30000;
     int max_retries = 5;
     int retry_delay_ms = 1000;
+    std::string cursor_filename = ".gpufl-upload-cursor.json";
     std::string session_id_filter;
     bool all_sessions = false;
     bool force = false;
@@ -100,8 +103,9 @@ inline UploadResult uploadLogs(const InitOptions &opts)
         upload.log_path = dir;
     }
     if (upload.log_path.empty()) {
-        bool by_env = opts.app_name == InitOptions().app_name && app && *app;
-        upload.log_path = by_env ? app : opts.app_name;
+        const std::string unset = InitOptions().app_name;
+        bool by_env = opts.app_name == unset && app && *app;
+        upload.log_path = by_env ? app : opts.app_name.empty() ? unset : opts.app_name;
     }
     upload.backend_url = opts.backend_url;
     upload.api_key = opts.api_key;

@@ -140,6 +140,7 @@ int main(int argc, char **argv)
         upload.log_path = argv[1];
         upload.backend_url = argv[2];
         upload.api_key = "gpfl_marker_key";
+        upload.cursor_filename = ".cursor.json"; /* as in the existing client */
         gpufl::UploadResult result = gpufl::uploadLogs(upload);
         std::printf("%d %zu %zu\n", result.success, result.events_uploaded,
                     result.warnings.size());
