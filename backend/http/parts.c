@@ -8,8 +8,8 @@
 
 #include "backend/api/api_streams.h"
 #include "backend/http/positions_read.h"
-#include "backend/store/store_completion.h"
 #include "backend/store/store_epoch.h"
+#include "backend/store/store_sessions.h"
 #include "backend/store/store_streams.h"
 #include "schema/layout.h"
 

@@ -98,16 +98,6 @@ static bool note_claimant(struct store *store, const struct store_claim *claim)
     return !claim->owner || statement_run(s);
 }
 
-gpufl_status store_claimant(struct store *store, const char *session, uint32_t *owner)
-{
-    sqlite3_stmt *s = statement_use(store, S_CLAIMANT);
-    statement_bind_text(s, 1, session);
-    int rc = sqlite3_step(s);
-    *owner = rc == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0;
-    sqlite3_reset(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
-}
-
 /* Within the transaction. */
 static gpufl_status settle_claim(struct store *store, const struct store_claim *claim,
                                  enum claim_verdict *verdict)

@@ -37,9 +37,4 @@ enum claim_verdict {
 GPUFL_MUST gpufl_status store_claim(struct store *store, const struct store_claim *claim,
                                     enum claim_verdict *verdict);
 
-/** Who owned the directory from which the session was complete first: uid plus one, 0 =
- * not known. */
-GPUFL_MUST gpufl_status store_claimant(struct store *store, const char *session,
-                                       uint32_t *owner);
-
 #endif

@@ -199,8 +199,9 @@ static const char *const sql[S_COUNT] = {
         " WHERE (EXISTS (SELECT 1 FROM stream WHERE sid = ?1 AND channel = ?2) OR"
         " (?3 = 1 AND ?4 = 0 AND ?5 = 0 AND ?6 = 0 AND NOT EXISTS (SELECT 1 FROM"
         " session JOIN channel ON channel.session = session.id WHERE sid = ?1 AND"
-        " name = ?2))) AND (?13 OR NOT EXISTS (SELECT 1 FROM session WHERE sid = ?1"
-        " AND complete <> 0))"
+        " name = ?2))) AND (?13 OR NOT EXISTS (SELECT 1 FROM session LEFT JOIN claimant"
+        " ON claimant.session = session.id WHERE sid = ?1 AND (complete <> 0 OR"
+        " owner IS NOT NULL)))"
         " ON CONFLICT(sid, channel) DO UPDATE SET file = ?7, offset = ?8, lines = ?9,"
         " crc = ?10, losses = losses + ?11, skips = skips + ?12, lost_after = 0"
         " WHERE file = ?3 AND offset = ?4 AND lines = ?5 AND crc = ?6 AND expired = 0",

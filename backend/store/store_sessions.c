@@ -90,6 +90,16 @@ gpufl_status store_session_state(struct store *store, const char *session,
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
+gpufl_status store_claimant(struct store *store, const char *session, uint32_t *owner)
+{
+    sqlite3_stmt *s = statement_use(store, S_CLAIMANT);
+    statement_bind_text(s, 1, session);
+    int rc = sqlite3_step(s);
+    *owner = rc == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
 gpufl_status store_channels(struct store *store, int64_t session,
                             void (*visit)(void *arg, const struct store_channel *channel),
                             void *arg)

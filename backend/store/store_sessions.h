@@ -71,6 +71,11 @@ store_sessions(struct store *store, const char *only, unsigned limit, unsigned o
 GPUFL_MUST gpufl_status store_session_state(struct store *store, const char *session,
                                             enum store_completeness *out);
 
+/** Who owned the directory from which the session was complete first: uid plus one, 0 =
+ * not known. */
+GPUFL_MUST gpufl_status store_claimant(struct store *store, const char *session,
+                                       uint32_t *owner);
+
 /** Visits the channels of a session. */
 GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,
                                        void (*visit)(void *arg,

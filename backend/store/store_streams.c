@@ -246,16 +246,30 @@ static gpufl_status put_part(struct store *store, const struct stream_part *part
                : GPUFL_ERR_IO;
 }
 
+/* Whether only a part that reopens the session may continue it. While one is open whose
+ * owner is known, anybody may have opened it: windows have no positions, and no owner. */
+static gpufl_status is_closed(struct store *store, const char *session, bool *out)
+{
+    enum store_completeness state = STORE_OPEN;
+    uint32_t owner = 0;
+    gpufl_status status = store_session_state(store, session, &state);
+    if (status == GPUFL_OK) {
+        status = store_claimant(store, session, &owner);
+    }
+    *out = state != STORE_OPEN || owner;
+    return status;
+}
+
 /* Why the end was not moved. */
 static gpufl_status judge_unmoved(struct store *store, const struct stream_part *part,
                                   enum stream_verdict *verdict)
 {
     struct stored_end end;
-    enum store_completeness state;
+    bool closed = false;
     bool is_windowed = false;
     gpufl_status status = store_streams_end(store, part->session, part->channel, &end);
     if (status == GPUFL_OK) {
-        status = store_session_state(store, part->session, &state);
+        status = is_closed(store, part->session, &closed);
     }
     if (status == GPUFL_OK) {
         status =
@@ -264,11 +278,11 @@ static gpufl_status judge_unmoved(struct store *store, const struct stream_part 
     if (status != GPUFL_OK) {
         return status;
     }
-    *verdict = is_windowed                             ? STREAM_WINDOWS
-               : stream_place_is(&end.at, &part->end)  ? STREAM_KNOWN
-               : end.expired                           ? STREAM_EXPIRED
-               : state != STORE_OPEN && !part->reopens ? STREAM_COMPLETE
-                                                       : STREAM_CONFLICT;
+    *verdict = is_windowed                            ? STREAM_WINDOWS
+               : stream_place_is(&end.at, &part->end) ? STREAM_KNOWN
+               : end.expired                          ? STREAM_EXPIRED
+               : closed && !part->reopens             ? STREAM_COMPLETE
+                                                      : STREAM_CONFLICT;
     return GPUFL_OK;
 }
 

@@ -30,7 +30,7 @@ struct stream_part {
     struct stream_place begin, end;
     struct stream_start start; /**< what lies between begin and here is lost */
     bool skip;                 /**< the bytes are known but not sent */
-    bool reopens;              /**< may continue a session that is complete */
+    bool reopens;              /**< may continue a session that is complete, or was */
     bool added_newline;        /**< the last line has none in its file */
     const char *bytes;         /**< the lines; NULL with skip */
     size_t len;                /**< with the added newline */
@@ -44,7 +44,8 @@ enum stream_verdict {
     STREAM_STORED,
     STREAM_KNOWN,    /**< the stream ends where the part does */
     STREAM_CONFLICT, /**< the stream ends elsewhere, or with other bytes */
-    STREAM_COMPLETE, /**< the session is complete and the part does not reopen it */
+    STREAM_COMPLETE, /**< the session is complete, or its owner is known, and the part
+                        does not reopen it */
     STREAM_EXPIRED,  /**< retention deleted the session */
     STREAM_WINDOWS,  /**< the stream began without positions */
 };

@@ -370,7 +370,8 @@ def a_complete_session_is_reopened_only_by_a_part_that_says_so(place):
 
 
 def whose_a_complete_session_is_stays_as_it_was_told_first(place):
-    """To a sender whose directory may be another user's copy; it lasts while the session is open again."""
+    """To a sender whose directory may be another user's copy. While the session is open again, each part has to say
+    that it may continue it, in all channels that go by positions."""
     backend = _start(place)
     part = _part(ZERO, line(1))
     equal(verdicts(backend, part), ["stored"], "first")
@@ -398,8 +399,15 @@ def whose_a_complete_session_is_stays_as_it_was_told_first(place):
         backend.kill()
         backend.start()
     end = _stored(backend, part.end, line(2), reopens=True)
+    equal(told(end), 0, "it is open again")
+    answer, = send(backend, _part(ZERO, line(1), channel="scope"))
+    equal((answer["verdict"], answer["owner"], place_of(answer["end"])), ("complete", 0, ZERO), "another channel")
+    equal(verdicts(backend, _part(part.end, line(2))), ["known"], "what is stored needs no word")
+    end = _stored(backend, end, line(3), reopens=True)
     equal(claimed(end, 7)[0], 200, "complete again")
     equal(told(end), 0, "the first one")
+    equal(post(backend, line(4), window=("w1", "sass", 1))[0], 200, "somebody's window opens it")
+    equal((backend.session(SESSION)["state"] == "complete", told(end)), (False, 0), "it has its owner")
 
 
 def deleted_sessions_do_not_come_again(place):

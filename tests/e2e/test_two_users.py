@@ -16,6 +16,7 @@ import uuid
 import lib
 from lib import check, equal, until
 from sink import Sink
+from test_backend import post
 from writers import Live, Shifting, Windows
 
 AGENT, OTHER, VICTIM = 65532, 12345, 12346  # none is root, or an account of a service
@@ -1559,6 +1560,30 @@ def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
         subprocess.run(["rm", "-r", session], check=True)
         for channel in ("device", "sass"):
             (kept / f"{channel}.log").write_bytes(service.backend.export(session.name, channel))
+
+
+def a_window_of_another_user_opens_a_complete_session_for_no_copy(place):
+    """Windows go by no positions, and are stored whoever sends them: the session is open again, but has its owner."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service, session = _completed(place)
+    kept = place.path / "kept"
+    subprocess.run(["cp", "-r", session, kept], check=True)
+    shutil.rmtree(session)
+    _forget(service)
+    window = json.dumps({"type": "x", "session_id": session.name}, separators=(",", ":")).encode() + b"\n"
+    equal(post(service.backend, window, window=("w1", "sass", 1), session=session.name)[0], 200, "a window is stored")
+    check(not service.backend.complete(session.name), "the session is open")
+    for user in (OTHER, VICTIM):
+        script = EXTEND.format(kept=kept, to=session, id=session.name, what="more", then="rm sass.log")
+        equal(_as(user, ["sh", "-c", script]).wait(), 0, "it is made")
+        service.start()
+        held = f'session.held session={session.name} channel=device reason="it was complete from'
+        until(lambda held=held: held in service.agent.log.read_text() or b"more" in service.backend.export(session.name, "device"),
+              "it is held, or goes on")
+        equal(b"more" in service.backend.export(session.name, "device"), user == VICTIM, "only its user adds lines")
+        _forget(service)
+        subprocess.run(["rm", "-r", session], check=True)
 
 
 def what_a_copy_of_another_user_adds_is_sent_by_a_persons_word(place):

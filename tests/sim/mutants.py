@@ -59,7 +59,7 @@ MUTANTS = [
     ("the_checksum_before_a_part_is_not_compared", "backend/store/store_schema.h",
      "lines = ?5 AND crc = ?6 AND expired = 0", "lines = ?5 AND ?6 = ?6 AND expired = 0", "backend/store/store_statement.c"),
     ("an_end_of_other_bytes_is_known", "backend/store/store_streams.c",
-     "stream_place_is(&end.at, &part->end)  ? STREAM_KNOWN",
+     "stream_place_is(&end.at, &part->end) ? STREAM_KNOWN",
      "end.at.file == part->end.file && end.at.offset == part->end.offset ? STREAM_KNOWN"),
     ("what_a_disk_lost_of_a_sealed_file_is_waited_for", "upload/lifecycle/end_parting.c",
      "return stream_place_is(&told->at, &st->end.at) &&\n", "return 0 && stream_place_is(&told->at, &st->end.at) &&\n"),

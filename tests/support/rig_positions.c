@@ -120,15 +120,16 @@ static const char *judge(struct rig_positions *p, const struct stream_part *part
     if (st->windowed) {
         return "without_positions";
     }
+    bool closed = session->state || session->owner;
     if (stream_place_is(&st->end.at, &part->begin) && !st->end.expired &&
-        (session->state == 0 || part->reopens)) {
+        (!closed || part->reopens)) {
         (part->skip ? pass_over : keep)(st, part);
         session->state = 0;
         return "stored";
     }
     return stream_place_is(&st->end.at, &part->end) ? "known"
            : st->end.expired                        ? "expired"
-           : session->state                         ? "complete"
+           : closed                                 ? "complete"
                                                     : "conflict";
 }
 

@@ -75,6 +75,38 @@ static void what_the_copy_of_another_user_has_more_is_not_sent(void **state)
     rig_delete(rig);
 }
 
+/* As by a window that anybody can make under the id. */
+static void nor_is_it_once_the_session_is_open_again(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_more(RIG_ID, "\"device\"", own_user() + 1);
+    rig_positions_session(&rig->positions, RIG_ID)->state = 0;
+    rig_start(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_false(has_more(rig, RIG_ID));
+    assert_true(is_held(rig));
+    rig_delete(rig);
+}
+
+/* A job that lives on, after it was taken for ended. */
+static void its_user_asks_once_for_many_parts(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_more(RIG_ID, "\"device\"", own_user());
+    char dir[700];
+    unsigned before = rig_count(rig, TRANSPORT_PARTS);
+    snprintf(dir, sizeof dir, "%s/%s", rig->root, RIG_ID);
+    for (unsigned i = 1; i < 10; i++) {
+        dirs_append(dir, "device.log", LINE);
+    }
+    rig->config.max_batch_lines = 1;
+    rig_start(rig);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS) - before, 11);
+    rig_delete(rig);
+}
+
 /* As it was complete before there were owners, or as the id of an existing client. */
 static void a_session_of_which_no_owner_is_told_goes_on(void **state)
 {
@@ -126,6 +158,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_copy_of_another_user_has_more_is_not_sent),
+        cmocka_unit_test(nor_is_it_once_the_session_is_open_again),
+        cmocka_unit_test(its_user_asks_once_for_many_parts),
         cmocka_unit_test(a_session_of_which_no_owner_is_told_goes_on),
         cmocka_unit_test(a_directory_whose_id_is_of_its_user_goes_on_whatever_is_told),
         cmocka_unit_test(an_owner_is_claimed_only_where_the_id_proves_it),

@@ -165,6 +165,7 @@ struct stream {
     bool jump : 1;          /**< what lies between its end and its position is lost */
     bool delivered : 1;     /**< its session was complete when it ended here */
     bool reopens : 1;       /**< the backend takes its session for complete */
+    bool owned : 1;         /**< likewise, whatever is sent: it knows the owner */
     bool at_shutdown : 1;   /**< its next line, or its last, is the channel's shutdown */
     bool sent : 1;          /**< something of it was settled in this run */
     bool enough : 1;        /**< what was there at first is sent: the rest is left */

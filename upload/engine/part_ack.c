@@ -60,7 +60,7 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
     if (lost_nothing) { /* the backend had it, and what lies before it, by then */
         position_note_whole(st);
     }
-    st->reopens = false;
+    st->reopens = st->owned;
     st->hold_reason = st->hold_reason == HELD_FOREIGN ? HELD_NOT : st->hold_reason;
     if (!skip) {
         log_debug(engine->config.log, "upload.acked",
@@ -92,7 +92,7 @@ static void part_hold_foreign(struct offer *offer, const struct reply_part *said
     if (!held_was_said(st->holds_said, (enum held_reason)st->hold_reason, HELD_FOREIGN)) {
         log_warn(
             session->root->engine->config.log, "session.foreign",
-            "session=%s channel=%s user=%u was=%u note=\"the backend has it complete, "
+            "session=%s channel=%s user=%u was=%u note=\"the backend had it complete, "
             "from the directory of another user: what this one has more is not "
             "sent\"",
             session->id, stream_channel(st), session->seen.user - 1, said->owner - 1);
@@ -114,6 +114,7 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
         return;
     }
     st->reopens = st->reopens || (complete && !foreign);
+    st->owned = st->owned || (complete && !foreign && said->owner);
     if (stream_place_is(&said->end.at, &offer->part.end) &&
         said->end.file_crc == offer->part.file_crc) {
         part_settle(offer, said->end.losses, now_ms);
