@@ -1562,6 +1562,46 @@ def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
             (kept / f"{channel}.log").write_bytes(service.backend.export(session.name, channel))
 
 
+def a_copy_that_is_held_keeps_the_session_from_its_user_nowhere(place):
+    """Nothing was sent of it: the user's own directory, which its id proves, goes on beside it, or in its place."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service, session = _completed(place)
+    group = service.logs / "group"
+    held = f'session.held session={session.name} channel=device reason="it was complete from'
+
+    def extend(user, to, what):
+        script = EXTEND.format(kept=kept, to=to, id=session.name, what=what, then="true")
+        equal(_as(user, ["sh", "-c", script]).wait(), 0, "it is made")
+
+    for where in (group, service.logs):
+        kept = place.path / f"kept-{where.name}"
+        subprocess.run(["cp", "-r", session, kept], check=True)
+        for channel in ("device", "sass"):
+            (kept / f"{channel}.log").write_bytes(service.backend.export(session.name, channel))
+        shutil.rmtree(session)
+        _forget(service)
+        extend(OTHER, session, "forged")
+        service.start()
+        until(lambda: held in service.agent.log.read_text(), "the copy is held")
+        if where == group:
+            group.mkdir()
+            os.chown(group, VICTIM, VICTIM)
+        else:
+            shutil.rmtree(session)
+        extend(VICTIM, where / session.name, f"more-{where.name}")
+        until(lambda: f"more-{where.name}".encode() in service.backend.export(session.name, "device"), f"{where}")
+        service.stop(signal.SIGKILL)
+        service.start()
+        with open(where / session.name / "device.log", "a") as log:
+            log.write(json.dumps({"type": f"after-{where.name}", "session_id": session.name}, separators=(",", ":")) + "\n")
+        until(lambda: f"after-{where.name}".encode() in service.backend.export(session.name, "device"), "and after a crash")
+        equal(service.backend.export(session.name, "device"), (where / session.name / "device.log").read_bytes(), "what is stored")
+        if where == group:
+            shutil.rmtree(session)
+            (group / session.name).rename(session)
+
+
 def a_window_of_another_user_opens_a_complete_session_for_no_copy(place):
     """Windows go by no positions, and are stored whoever sends them: the session is open again, but has its owner."""
     if not ROOT:

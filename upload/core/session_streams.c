@@ -152,6 +152,16 @@ bool session_begun(const struct session *session)
     return session->state == SESSION_DONE;
 }
 
+bool session_is_foreign(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->hold_reason == HELD_FOREIGN) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool session_falls_short(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

@@ -43,6 +43,10 @@ uint32_t session_settled_stamp(const struct session *session);
 /** \return true if something of it was sent, or may have been. */
 bool session_begun(const struct session *session);
 
+/** \return true if the backend had it complete from another user's directory: what it has
+ * was sent from there, and this one is held. */
+bool session_is_foreign(const struct session *session);
+
 /** \return true if some of it was sent to an earlier backend and deleted since. */
 bool session_falls_short(const struct session *session);
 

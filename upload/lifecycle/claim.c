@@ -25,7 +25,7 @@ static struct claimant claim_holder(const struct claim *claim)
     const struct session *s = c.session;
     const struct parked_session *parked = parked_find(&root->parked, claim->path);
     c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
-    c.begun = c.complete || (s && session_begun(s));
+    c.begun = c.complete || (s && session_begun(s) && !session_is_foreign(s));
     c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
                                              : claimant_is_locked(&c);
     claimant_ask_disk(&c);

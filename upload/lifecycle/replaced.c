@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/claimant.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/strays.h"
 #include "upload/owners/owners.h"
@@ -65,7 +66,8 @@ static bool replaced_admit_stray(struct session *session)
 
 bool replaced_admit(struct session *session, const struct statx *seen, bool names_another)
 {
-    if (!session_begun(session)) {
+    bool own = session_is_foreign(session) && claimant_proved_user(session);
+    if (!session_begun(session) || own) {
         return true;
     }
     enum directory_change change = directory_compare_seen(seen, &session->directory);
