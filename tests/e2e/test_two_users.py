@@ -1544,6 +1544,9 @@ def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
             until(lambda c=channel: f"session.held session={session.name} channel={c} reason=\"it was complete from"
                   in service.agent.log.read_text(), f"{channel} is held")
         check(f"user={OTHER} was={VICTIM}" in service.agent.log.read_text(), "whose it is")
+        done = place.run("gpufl", "resolve", service.logs, session.name, "--state-dir", service.state)
+        check(done.returncode == 1 or " is not sent: it was complete from another user's directory" in done.stdout,
+              f"{done.stdout}{done.stderr}")
         for channel in ("device", "scope", "system"):
             equal(service.backend.export(session.name, channel), (kept / f"{channel}.log").read_bytes(), channel)
         equal(service.backend.export(session.name, "sass"), b"", "forged lines")

@@ -273,6 +273,7 @@ void resolve_session(struct root *root, const char *path, const char *channel,
         resolve_replaced(session, channel, out)) {
         return;
     }
+    out->foreign = out->foreign || session_is_foreign(session);
     if (!channel) {
         resolve_whole(session, out);
     }

@@ -18,6 +18,7 @@ struct resolve_result {
     unsigned given_up; /**< channels, and troubles of the whole session */
     unsigned busy;     /**< channels of which a request is under way: to be tried again */
     bool compared;     /**< what the backend has is asked for, and compared with files */
+    bool foreign;      /**< the backend had it complete from another user's directory */
     char text[RESOLVE_TEXT]; /**< what was given up, and why, and what follows */
     char why[RESOLVE_WHY];   /**< when nothing was given up: one sentence */
 };

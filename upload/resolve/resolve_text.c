@@ -112,8 +112,11 @@ void resolve_text_end(const struct root *root, const char *path,
     if (out->compared) {
         text_append_to(out, "%s compares them with what the backend has", who);
     } else if (left || may_be) {
-        text_append_to(out, "what is left%s is sent by %s",
-                       may_be ? ", if anything," : "", who);
+        text_append_to(out, "what is left%s is %s%s", may_be ? ", if anything," : "",
+                       out->foreign ? "not sent: it was complete from another user's "
+                                      "directory"
+                                    : "sent by ",
+                       out->foreign ? "" : who);
     } else {
         text_append_to(out, "nothing of it is left to be sent");
     }
