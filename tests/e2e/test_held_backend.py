@@ -16,7 +16,7 @@ from gateway import PASS, Gateway
 from held import is_held
 from lib import check, equal
 from positions import streams
-from writers import Live, end_job_of
+from writers import Live, Shifting, end_job_of
 
 STATE = ".gpufl-agent"
 
@@ -332,6 +332,63 @@ def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
             shutil.rmtree(writer.dir)
 
 
+def _pack(file):
+    pathlib.Path(f"{file}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+
+
+def a_rotated_file_that_was_cut_within_a_line(place):
+    """Its writer makes no file behind half a line: the rest of it was cut off."""
+    backend = _backend(place)
+    for number, packed, sent in (1, False, False), (1, True, False), (2, False, True), (2, True, False), (3, False, True):
+        for back in (False, True):
+            writer = Live(place.logs)
+            for n in range(1, 4):
+                if sent and n == number:
+                    equal(_upload(place, backend.url).returncode, 0, "what is before it")
+                writer.line("device", times=5)
+                writer.rotate("device")
+            writer.end()
+            file = writer.dir / f"device.{number}.log"
+            whole = file.read_bytes()
+            os.truncate(file, len(whole) - len(whole) // 3)
+            left = file.read_bytes().count(b"\n")
+            if packed:
+                _pack(file)
+            words = _is_held(place, _upload(place, backend.url), "damaged")
+            equal(_verify(place, backend).returncode, 1, "not equal")
+            if back:
+                pathlib.Path(f"{file}.gz").unlink(missing_ok=True)
+                file.write_bytes(whole)
+                _goes_on(place, backend, writer)
+            else:
+                _ended(place, backend, writer, words, 1)
+                check(backend.export(writer.id, "device").count(b"\n") == 17 - whole.count(b"\n") + left, "the rest is sent")
+            shutil.rmtree(place.logs / STATE)
+            shutil.rmtree(writer.dir)
+
+
+def half_a_line_that_a_writer_may_leave_holds_nothing(place):
+    """At the end of all, in a file of another program that its writer told, or in the layout of 1.1."""
+    backend = _backend(place)
+    for kind in "newest", "told", "1.1":
+        writer = Shifting(place.logs, compress=False) if kind == "1.1" else Live(place.logs)
+        writer.raw("device", b'{"type":"x","n')
+        writer.rotate("device")
+        if kind == "newest":
+            writer.active("device").rename(writer.dir / ".gpufl-next.device.2")
+            writer.die()
+        else:
+            writer.end()
+        if kind == "told":
+            (writer.dir / ".gpufl-transport-loss.device.1.json").write_text("{}")
+        done = _upload(place, backend.url)
+        equal(done.returncode, 0, f"{kind}: {done.stdout}")
+        equal(streams(backend, writer.id)[1]["device"]["skips"], 1, f"{kind}: the backend knows")
+        shutil.rmtree(place.logs / STATE)
+        shutil.rmtree(writer.dir)
+
+
 def a_first_rotated_file_that_lost_its_begin_before_anything_of_it_was_sent(place):
     """As by copytruncate while the job runs: what is there is sent, and a person gives up the rest."""
     backend = _backend(place)
@@ -345,8 +402,7 @@ def a_first_rotated_file_that_lost_its_begin_before_anything_of_it_was_sent(plac
             writer.end()
             file = writer.dir / "device.1.log"
             if packed:
-                pathlib.Path(f"{file}.gz").write_bytes(gzip.compress(file.read_bytes()))
-                file.unlink()
+                _pack(file)
             if marked:
                 (writer.dir / ".gpufl-transport-loss.device.1.json").write_text("{}")
             done = _upload(place, backend.url)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/crc32c.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "schema/protocol.h"
 #include "upload/batch/line_end.h"
@@ -26,8 +25,7 @@
 #include "upload/source/ndjson.h"
 
 /* Raised when the same input and level would give other bytes than before. */
-#define PARAMETER_SET  1u
-#define LINE_MAX_DEPTH 64
+#define PARAMETER_SET 1u
 
 /* A frame or member. */
 struct encoded {
@@ -226,12 +224,21 @@ static enum made batch_quarantine(struct stream *st,
                                                                  : MADE_NOTHING;
 }
 
-/* A file that will not grow ends without a newline: half a record from a crash, or a
- * whole one whose newline is missing. */
-static enum made batch_torn_end(struct stream *st, size_t len)
+/* A file ends without a newline. If it will not grow, that is half a record from a crash,
+ * or a whole one whose newline is missing; the rest of the line changes the file. */
+static enum made batch_torn_end(struct stream *st, const struct tail_chunk *chunk)
 {
     const char *raw = st->session->root->engine->raw;
-    if (json_is_object(raw, len, LINE_MAX_DEPTH)) {
+    const struct tail_where where = stream_where(st);
+    const size_t len = chunk->len;
+    st->unfinished = !next_file_is_final(st, chunk);
+    if (st->unfinished) {
+        return MADE_NOTHING;
+    }
+    if (next_file_shows_cut(st, &where, chunk)) {
+        return read_problem_judge(st, GPUFL_ERR_FORMAT, chunk);
+    }
+    if (raw_lines_is_record(st->session->root->engine, len)) {
         struct ndjson_cut cut = {
             .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
         return batch_offer(st, &cut, true);
@@ -242,13 +249,6 @@ static enum made batch_torn_end(struct stream *st, size_t len)
         return batch_skip(st, &record, crc32c(0, raw, len), true);
     }
     return batch_quarantine(st, &record);
-}
-
-/* The rest of the line changes the file. */
-static enum made batch_unfinished(struct stream *st)
-{
-    st->unfinished = true;
-    return MADE_NOTHING;
 }
 
 static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t crc)
@@ -294,8 +294,7 @@ static enum made batch_long_line(struct stream *st)
         return batch_offer(st, &cut, false);
     }
     if (chunk.at_end) {
-        return next_file_is_final(st, &chunk) ? batch_torn_end(st, chunk.len)
-                                              : batch_unfinished(st);
+        return batch_torn_end(st, &chunk);
     }
     return batch_too_long(st, st->offset + chunk.len, crc32c(0, engine->raw, chunk.len));
 }
@@ -334,8 +333,7 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         raw_lines_shrink(session->root->engine);
         return made;
     }
-    return next_file_is_final(st, chunk) ? batch_torn_end(st, chunk->len)
-                                         : batch_unfinished(st);
+    return batch_torn_end(st, chunk);
 }
 
 enum made batch_make(struct stream *st)

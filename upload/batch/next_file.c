@@ -2,9 +2,12 @@
 /* Decides when a sealed file is left, and how long its successor is waited for. */
 #include "upload/batch/next_file.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "upload/core/engine_state.h"
 #include "upload/core/position.h"
+#include "upload/core/raw_lines.h"
 #include "upload/lifecycle/returned.h"
 
 /* A writer makes the next file microseconds after the seal, unless it is stopped or
@@ -32,6 +35,26 @@ bool next_file_is_final(const struct stream *st, const struct tail_chunk *chunk)
     bool silent = session_writer_is_unprobed(session) && session_silent(session, now_ms);
     return chunk->sealed ? (chunk->len && silent) || next_file_may_begin(st, chunk->len)
                          : session_writer_is_gone(session);
+}
+
+static bool next_file_is_half(const struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct engine *engine = st->session->root->engine;
+    return chunk->sealed && chunk->at_end && chunk->len &&
+           !memchr(engine->raw, '\n', chunk->len) &&
+           !raw_lines_is_record(engine, chunk->len);
+}
+
+bool next_file_shows_cut(const struct stream *st, const struct tail_where *where,
+                         const struct tail_chunk *chunk)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where end = *where;
+    end.offset += chunk->len;
+    return st->positions && where->layout == SESSION_LIVE &&
+           !stream_gave_up(st, where->file) && next_file_is_half(st, chunk) &&
+           (where->file < st->highest || tail_where_has_next(sys, &end)) &&
+           !tail_where_tells_loss(sys, where);
 }
 
 bool next_file_pass(struct stream *st)

@@ -11,6 +11,13 @@
  * more can come there, or be cut off. */
 bool next_file_is_final(const struct stream *stream, const struct tail_chunk *chunk);
 
+/** \p chunk was read at \p where into the engine's buffer. \return true if it is half a
+ * line, and the rest was cut off: a writer makes no file behind one, and tells of the
+ * loss where another program's file has taken the name. Without positions, it goes to
+ * quarantine, and is false. */
+bool next_file_shows_cut(const struct stream *stream, const struct tail_where *where,
+                         const struct tail_chunk *chunk);
+
 /** The file of which a person gave up the rest is not there, and a later one is: goes on
  * with the next number. \return false if the journal cannot be written now. */
 bool next_file_pass(struct stream *stream);

@@ -145,9 +145,7 @@ static bool read_problem_is_emptied(const struct stream *st,
                                     const struct tail_where *where,
                                     const struct tail_chunk *chunk)
 {
-    bool given_up =
-        st->ended_file == st->file || (st->jump && st->end.at.file == st->file);
-    return !given_up && tail_is_emptied(where, chunk);
+    return !stream_gave_up(st, st->file) && tail_is_emptied(where, chunk);
 }
 
 /* Where its writer tells of the loss, the session is never complete. */

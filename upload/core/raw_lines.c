@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/json_text.h"
 #include "schema/protocol.h"
+
+#define RECORD_MAX_DEPTH 64
 
 static bool raw_lines_resize(struct engine *engine, size_t cap)
 {
@@ -27,6 +30,11 @@ gpufl_status raw_lines_read(struct engine *engine, const struct tail_where *wher
     return raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES)
                ? tail_read(engine->config.sys, where, engine->raw, engine->raw_cap, out)
                : GPUFL_ERR_NOMEM;
+}
+
+bool raw_lines_is_record(const struct engine *engine, size_t len)
+{
+    return json_is_object(engine->raw, len, RECORD_MAX_DEPTH);
 }
 
 void raw_lines_shrink(struct engine *engine)

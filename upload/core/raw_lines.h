@@ -19,6 +19,9 @@ GPUFL_MUST gpufl_status raw_lines_read(struct engine *engine,
                                        const struct tail_where *where,
                                        struct tail_chunk *out);
 
+/** \return true if the first \p len bytes are a whole record. */
+bool raw_lines_is_record(const struct engine *engine, size_t len);
+
 /** Shrinks the buffer again after a long line, or a batch of a run with larger ones. */
 void raw_lines_shrink(struct engine *engine);
 

@@ -100,6 +100,11 @@ bool stream_is_unbegun(const struct stream *st, uint32_t file, uint64_t offset)
     return st->unbegun && file == st->highest + 1 && offset == 0;
 }
 
+bool stream_gave_up(const struct stream *st, uint32_t file)
+{
+    return st->ended_file == file || (st->jump && st->end.at.file == file);
+}
+
 bool stream_is_unseen(const struct stream *st)
 {
     return st->kind == STREAM_VERBATIM && !st->id && st->highest == 0;

@@ -199,6 +199,9 @@ bool stream_falls_short(const struct stream *stream);
  * writer ended between two files. */
 bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offset);
 
+/** \return true if a person gave up what cannot be read of that file. */
+bool stream_gave_up(const struct stream *stream, uint32_t file);
+
 /** \return true if no window of a 1.3 channel, and no sidecar, was ever seen. */
 bool stream_is_unseen(const struct stream *stream);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "upload/batch/batch.h"
+#include "upload/batch/next_file.h"
 #include "upload/batch/window.h"
 #include "upload/core/offer.h"
 #include "upload/core/raw_lines.h"
@@ -117,8 +118,7 @@ static void resolve_live_file(struct resolving *r, enum held_reason reason)
     } /* else nothing says that there was one */
 }
 
-/* Reads at \p where, and on from the ends of sealed files, which are no trouble, but for
- * those that are empty. */
+/* Reads at \p where, and on from the ends of sealed files that are not empty. */
 static gpufl_status resolve_read_on(const struct stream *st, struct tail_where *where,
                                     struct tail_chunk *chunk)
 {
@@ -148,8 +148,7 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
         return;
     }
     if (found->other) {
-        /* The active file is a later one: what was sent of the one before is sealed, and
-         * would be sent again if it came back under its number. */
+        /* What was sent of the one before is sealed, and may come back by its number. */
         bool active = where->file > r->stream->highest;
         resolve_go_on(r, HELD_OTHER, where->file + active, 0);
         return;
@@ -206,6 +205,8 @@ static void resolve_live(struct resolving *r)
                           status == GPUFL_ERR_NOT_FOUND ? HELD_MISSING : HELD_UNREADABLE);
     } else if (end != HELD_NOT) {
         resolve_end(r, end);
+    } else if (next_file_shows_cut(st, &where, &chunk)) {
+        resolve_go_on(r, HELD_DAMAGED, where.file, where.offset + chunk.len);
     }
     r->at_end = over || status == GPUFL_ERR_NOT_FOUND;
 }
