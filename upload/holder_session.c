@@ -121,6 +121,7 @@ void holder_session_note_line(struct holder_session *session,
     struct holder_told *told = &session->told;
     told->any = told->any || line->told;
     told->complete = told->complete || line->complete;
+    told->lacks = line->complete ? line->outcome == SESSION_LACKS : told->lacks;
     told->tells = told->tells || line->tells_stamp;
     told->stamp = line->tells_stamp ? line->stamp : told->stamp;
     told->ends = told->ends || line->ends;
@@ -298,6 +299,7 @@ static void holder_session_count_gone(const struct holder_session *session,
         session->told.complete || session->told.complete_elsewhere || session->uploaded;
     out->sessions++;
     out->sessions_done += complete;
+    out->sessions_lacking += complete && session->told.lacks;
     if (!complete && out->sessions_away++ == 0) {
         snprintf(out->away_session, sizeof out->away_session, "%.255s",
                  session->selected->path);
@@ -334,6 +336,7 @@ void holder_session_count(const struct holder_look *look,
         held || late || (!complete && holder_session_is_blocked(session));
     if (session->told.complete || passed) {
         out->sessions_done += complete;
+        out->sessions_lacking += complete && session->told.lacks;
     } else {
         out->sessions_live +=
             holder_session_writer(look->sys, look->root, session) != WRITER_GONE;

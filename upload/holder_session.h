@@ -13,6 +13,7 @@
 struct holder_told {
     bool any; /**< more than positions: an earlier version does not say all of this */
     bool complete;
+    bool lacks;              /**< then: the backend knows that lines of it are missing */
     bool complete_elsewhere; /**< one of its id, under another path */
     bool tells; /**< what it has settled of the files, as no earlier version does: … */
     uint32_t stamp; /**< … all that they were by then, see scan_stamp(); 0 = not all */

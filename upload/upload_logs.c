@@ -71,7 +71,7 @@ static void tell_progress(struct upload *u, bool last)
         .bytes_uploaded = s.file_bytes_acked,
         .bytes_total = u->bytes_total,
         .sessions = s.sessions,
-        .sessions_complete = s.sessions_done,
+        .sessions_complete = s.sessions_done - s.sessions_lacking,
         .elapsed_ms = (int64_t)(now_ms - u->start_ms),
     };
     u->told_ms = now_ms;

@@ -49,7 +49,8 @@ static void copy_summary(struct gpufl_upload_result *r, const struct engine_summ
     r->files_skipped_by_cursor = (size_t)s->streams_done_before;
     r->events_uploaded = s->lines_acked;
     r->bytes_uploaded = s->file_bytes_acked;
-    r->sessions_complete = s->sessions_done;
+    r->sessions_complete = s->sessions_done - s->sessions_lacking;
+    r->sessions_ended = s->sessions_lacking;
     r->sessions_live = s->sessions_live;
     r->sessions_away = s->sessions_away;
     r->sessions_lossy = s->sessions_lossy;

@@ -35,10 +35,14 @@ void upload_report_line(gpufl_status status, const struct gpufl_upload_result *r
         message_line("gpufl upload", "%s", r->message);
         return;
     }
-    printf("gpufl upload: %s: %" PRIu64 " %s, %u of %u %s complete, %.1f s\n", r->message,
-           r->events_uploaded, plural(r->events_uploaded, "line", "lines"),
+    char ended[64] = "";
+    if (r->sessions_ended) {
+        snprintf(ended, sizeof ended, ", %u ended with lines missing", r->sessions_ended);
+    }
+    printf("gpufl upload: %s: %" PRIu64 " %s, %u of %u %s complete%s, %.1f s\n",
+           r->message, r->events_uploaded, plural(r->events_uploaded, "line", "lines"),
            r->sessions_complete, r->sessions, plural(r->sessions, "session", "sessions"),
-           (double)r->elapsed_ms / 1000);
+           ended, (double)r->elapsed_ms / 1000);
 }
 
 static void put_result(gpufl_status status, const struct gpufl_upload_result *r,
@@ -49,16 +53,17 @@ static void put_result(gpufl_status status, const struct gpufl_upload_result *r,
     text_json_string(out, r->message);
     text_printf(out,
                 ",\"sessions\":%u,\"sessions_complete\":%u,\"sessions_live\":%u,"
-                "\"sessions_away\":%u,\"sessions_lossy\":%u,"
+                "\"sessions_away\":%u,\"sessions_lossy\":%u,\"sessions_ended\":%u,"
                 "\"files_processed\":%zu,\"files_skipped_by_cursor\":%zu,"
                 "\"events_uploaded\":%" PRIu64 ",\"bytes_uploaded\":%" PRIu64
                 ",\"lines_rejected\":%" PRIu64 ",\"lines_refused\":%" PRIu64
                 ",\"ranges_quarantined\":%" PRIu64
                 ",\"http_status\":%d,\"elapsed_ms\":%" PRId64 ",\"warnings\":[",
                 r->sessions, r->sessions_complete, r->sessions_live, r->sessions_away,
-                r->sessions_lossy, r->files_processed, r->files_skipped_by_cursor,
-                r->events_uploaded, r->bytes_uploaded, r->lines_rejected,
-                r->lines_refused, r->ranges_quarantined, r->http_status, r->elapsed_ms);
+                r->sessions_lossy, r->sessions_ended, r->files_processed,
+                r->files_skipped_by_cursor, r->events_uploaded, r->bytes_uploaded,
+                r->lines_rejected, r->lines_refused, r->ranges_quarantined,
+                r->http_status, r->elapsed_ms);
     for (unsigned i = 0; i < r->warning_count && i < GPUFL_UPLOAD_WARNINGS_MAX; i++) {
         text_puts(out, i ? "," : "");
         text_json_string(out, r->warnings[i]);

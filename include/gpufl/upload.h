@@ -120,7 +120,8 @@ struct gpufl_upload_result {
     uint64_t bytes_uploaded;     /**< see gpufl_upload_progress */
     int64_t elapsed_ms;
     unsigned sessions;           /**< sessions selected */
-    unsigned sessions_complete;  /**< reported complete to the backend */
+    unsigned sessions_complete;  /**< reported complete to the backend: sessions_ended
+                                    are no part of them */
     unsigned sessions_live;      /**< still being written; what was there was sent */
     uint64_t lines_rejected;     /**< lines that the backend rejected individually */
     uint64_t lines_refused;      /**< lines of sessions that the backend had closed */
@@ -134,6 +135,8 @@ struct gpufl_upload_result {
     unsigned sessions_away;  /**< not complete, and their directory is not there */
     unsigned sessions_lossy; /**< lines were dropped while recording: they never become
                                   complete; what was recorded counts for success */
+    unsigned sessions_ended; /**< they are over, and the backend knows that lines of them
+                                  are missing, as some were given up */
 };
 
 #define GPUFL_UPLOAD_RESULT_INIT                                                         \

@@ -55,6 +55,7 @@ def _ended(place, backend, writer, words, losses):
     equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
     done = _upload(place, backend.url)
     equal(done.returncode, 0, done.stdout + done.stderr)
+    equal([done.result[f"sessions_{figure}"] for figure in ("complete", "ended")], [0, 1], done.stdout)
     said, ends = streams(backend, writer.id)
     equal((said["state"], ends["device"]["losses"], ends["scope"]["losses"]), ("ended", losses, 0), said)
     status = _status(place)

@@ -126,7 +126,7 @@ def _judged(place, url, is_sent, steps):
     for step, want in steps.items():
         alone, done, name = upload(writers[step]), beside[step], f"{step.__name__}: "
         equal(done.returncode, alone.returncode, name + done.stdout + alone.stdout)
-        for figure in ("success", "status", "sessions_live", "sessions_away", "sessions_lossy"):
+        for figure in ("success", "status", "sessions_live", "sessions_away", "sessions_lossy", "sessions_ended"):
             equal(done.result[figure], alone.result[figure], name + figure + done.stdout + alone.stdout)
         check(any(text in done.result["message"] for text in ((want,) if isinstance(want, str) else want)), name + done.stdout)
         check("time limit" not in done.result["message"], name + done.stdout)

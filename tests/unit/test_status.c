@@ -228,6 +228,7 @@ static void an_upload_is_reported_as_json_or_as_a_line(void **state)
     snprintf(result.warnings[1], sizeof result.warnings[1], "tw\xff");
     result.warning_count = 2;
     result.sessions = 3;
+    result.sessions_ended = 1;
     result.events_uploaded = 5000000000;
     capture_begin(&said);
     upload_report_json(GPUFL_ERR_CONTACT, &result);
@@ -238,13 +239,13 @@ static void an_upload_is_reported_as_json_or_as_a_line(void **state)
     snprintf(want, sizeof want,
              "{\"success\":false,\"status\":\"%s\",\"message\":\"no \\\"contact\\\"\","
              "\"sessions\":3,\"sessions_complete\":0,\"sessions_live\":0,"
-             "\"sessions_away\":0,\"sessions_lossy\":0,"
+             "\"sessions_away\":0,\"sessions_lossy\":0,\"sessions_ended\":1,"
              "\"files_processed\":0,\"files_skipped_by_cursor\":0,\"events_uploaded\":"
              "5000000000,\"bytes_uploaded\":0,\"lines_rejected\":0,\"lines_refused\":0,"
              "\"ranges_quarantined\":0,\"http_status\":0,\"elapsed_ms\":0,\"warnings\":["
              "\"one\",\"tw\xef\xbf\xbd\"]}\n"
              "gpufl upload: no \"contact\": 5000000000 lines, 0 of 3 sessions complete, "
-             "0.0 s\n",
+             "1 ended with lines missing, 0.0 s\n",
              gpufl_status_text(GPUFL_ERR_CONTACT));
     assert_string_equal(said.out, want);
     assert_string_equal(said.err, "gpufl upload: no \"contact\"\n");

@@ -96,6 +96,7 @@ static void parked_count(struct parked *parked, const struct parked_session *s, 
         parked->complete += (unsigned)by;
         parked->complete_streams += (unsigned)by * s->streams;
         parked->marked += s->outcome == SESSION_MARKED ? (unsigned)by : 0;
+        parked->lacking += s->outcome == SESSION_LACKS ? (unsigned)by : 0;
     }
     parked->changed = parked->changed || s->complete;
 }

@@ -88,6 +88,7 @@ struct parked {
     unsigned complete;      /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
     unsigned marked;           /**< of these, only marked by another program */
+    unsigned lacking;          /**< of these, the backend knows that lines are missing */
     unsigned replaced;         /**< complete ones with a directory of another user that is
                                   not conceded */
     bool changed;              /**< a complete session was added or removed */

@@ -249,7 +249,7 @@ static void report_name_held_of(struct engine_summary *out, const struct session
 /* Its writer may have ended: then the line is torn, and nobody finishes it. */
 static void report_unfinished(struct engine_summary *out, const struct session *s)
 {
-    bool probed = s->writer != SESSION_WRITER_UNKNOWN;
+    bool probed = s->state == SESSION_DONE || s->writer != SESSION_WRITER_UNKNOWN;
     for (unsigned i = 0; !probed && !out->unfinished[0] && i < s->streams; i++) {
         if (s->stream[i]->unfinished) {
             snprintf(out->unfinished, sizeof out->unfinished,
@@ -279,6 +279,7 @@ static void report_count_session(const struct session *s, struct engine_summary 
     }
     out->sessions++;
     out->sessions_done += s->state == SESSION_DONE;
+    out->sessions_lacking += s->state == SESSION_DONE && s->outcome == SESSION_LACKS;
     out->sessions_live += s->state != SESSION_DONE && !report_is_closed(s) &&
                           !session_writer_is_gone(s) && !s->seems_over;
     out->sessions_blocked += s->state != SESSION_DONE &&
@@ -288,9 +289,7 @@ static void report_count_session(const struct session *s, struct engine_summary 
         out->sessions_kept_back++;
         report_name_held_of(out, s);
     }
-    if (s->state != SESSION_DONE) {
-        report_unfinished(out, s);
-    }
+    report_unfinished(out, s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];
         out->streams_pending += !report_stream_settled(st);
@@ -368,6 +367,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
         out->sessions_done += root->parked.complete - root->parked.marked;
+        out->sessions_lacking += root->parked.lacking;
         out->sessions_marked += root->parked.marked;
         out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting.count; /* one each, at least */

@@ -13,7 +13,8 @@ struct engine;
 /** Figures since the engine began. Walks all sessions. */
 struct engine_summary {
     unsigned sessions;
-    unsigned sessions_done;      /**< complete at the backend */
+    unsigned sessions_done;      /**< ended at the backend … */
+    unsigned sessions_lacking;   /**< … not complete: it knows that lines are missing */
     unsigned sessions_marked;    /**< left alone, as another program has marked them */
     unsigned sessions_live;      /**< their writer is there or may be */
     unsigned sessions_blocked;   /**< never complete: quarantine, refusal, held */

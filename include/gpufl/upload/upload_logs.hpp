@@ -50,6 +50,7 @@ struct UploadResult {
     std::vector<std::string> spool_ids;
     unsigned sessions_away = 0;
     unsigned sessions_lossy = 0;
+    unsigned sessions_ended = 0;
 };
 
 /** Uploads within total_timeout_ms. Throws only std::bad_alloc. */
@@ -79,6 +80,7 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
     out.elapsed_ms = r.elapsed_ms;
     out.sessions_away = r.sessions_away;
     out.sessions_lossy = r.sessions_lossy;
+    out.sessions_ended = r.sessions_ended;
     for (unsigned i = 0; i < r.warning_count && i < GPUFL_UPLOAD_WARNINGS_MAX; i++) {
         out.warnings.push_back(r.warnings[i]);
     }
