@@ -168,8 +168,9 @@ static void sync_file(struct session_dir *dir, enum channel channel)
     }
 }
 
-static void session_dir_tell_files(const struct session_dir *dir)
+static void session_dir_tell_files(struct session_dir *dir)
 {
+    dir->appending = false;
     active_told_write(&dir->lock, dir->file, CHANNEL_COUNT);
 }
 
@@ -180,8 +181,9 @@ static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
     int saved = errno;
     if (file->told_bytes != bytes) {
         file->told_bytes = bytes;
+        dir->appending = bytes > file->size_bytes;
         active_told_write(&dir->lock, dir->file,
-                          bytes > file->size_bytes ? channel : CHANNEL_COUNT);
+                          dir->appending ? channel : CHANNEL_COUNT);
     }
     errno = saved;
 }
@@ -370,8 +372,13 @@ void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mon
 
 void session_dir_restore_names(struct session_dir *dir)
 {
+    bool whole = true;
     for (int c = 0; own_fd_is_ours(&dir->own) && c < CHANNEL_COUNT; c++) {
         session_dir_keep_name(dir, (enum channel)c);
+        whole = whole && !dir->file[c].torn_bytes;
+    }
+    if (dir->appending && whole) {
+        session_dir_tell_files(dir);
     }
 }
 

@@ -31,7 +31,8 @@ struct session_dir {
     int64_t names_checked_ns;       /* likewise */
     struct channel_file file[CHANNEL_COUNT];
     struct session_parts parts[CHANNEL_COUNT];
-    bool gone; /* another program has removed the directory */
+    bool gone;      /* another program has removed the directory */
+    bool appending; /* the lock file tells of the last append as of one to come */
 };
 
 /** Makes \p dir one that is not open, which session_dir_close leaves alone. */
@@ -66,7 +67,8 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 
 /** Gives an active file that somebody has removed, or replaced by a copy, its name back,
  * with all that was written. If a file of other content has the name, a loss marker and a
- * message on stderr say so, and a new active file begins. */
+ * message on stderr say so, and a new active file begins. Tells in the lock file that
+ * what was appended is there. */
 void session_dir_restore_names(struct session_dir *dir);
 
 /** The same once a second. */

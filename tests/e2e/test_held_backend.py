@@ -290,6 +290,22 @@ def an_active_file_that_was_cut_below_what_was_sent_of_it(place):
         shutil.rmtree(writer.dir)
 
 
+def an_active_file_without_its_last_line_is_held_in_each_channel(place):
+    """Of the channel that a real job wrote last, too: it tells that what it wrote is there."""
+    backend = _backend(place)
+    for channel in Live.channels:
+        session = lib.job(place, 0.3)
+        file = session / f"{channel}.log"
+        whole = file.read_bytes()
+        os.truncate(file, whole.rindex(b"\n", 0, -1) + 1)
+        _is_held(place, _upload(place, backend.url), "cut")
+        file.write_bytes(whole)
+        equal(_upload(place, backend.url).returncode, 0, "put back")
+        equal(streams(backend, session.name)[0]["state"], "verified", "state")
+        shutil.rmtree(session)
+        shutil.rmtree(place.logs / STATE)
+
+
 def _verify(place, backend):
     return place.run("gpufl", "verify", place.logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY})
 

@@ -264,6 +264,29 @@ static void a_lock_that_another_has_taken_is_told_and_taken_back(void **state)
     recording_close(&r);
 }
 
+static void told_of(const struct recording *r, char told[LAYOUT_TOLD_BYTES + 1])
+{
+    ssize_t n = pread(r->dir.lock.file.fd, told, LAYOUT_TOLD_BYTES, 0);
+    assert_int_equal(n, LAYOUT_TOLD_BYTES);
+    told[LAYOUT_TOLD_BYTES] = '\0';
+}
+
+/* Until then, a file may lack its last append if the job was killed. */
+static void an_append_that_is_over_is_told(void **state)
+{
+    (void)state;
+    struct recording r;
+    char told[LAYOUT_TOLD_BYTES + 1];
+    recording_open(&r);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    told_of(&r, told);
+    assert_non_null(strstr(told, "\"before\":{\"device\":0}"));
+    session_dir_restore_names(&r.dir);
+    told_of(&r, told);
+    assert_non_null(strstr(told, "\"before\":{}"));
+    recording_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +298,7 @@ int main(void)
         cmocka_unit_test(nobody_else_can_open_the_lock_file_before_it_is_locked),
         cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
         cmocka_unit_test(a_lock_that_another_has_taken_is_told_and_taken_back),
+        cmocka_unit_test(an_append_that_is_over_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
