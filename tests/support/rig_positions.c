@@ -94,17 +94,21 @@ static void keep(struct rig_stream *st, const struct stream_part *part)
 
 static void pass_over(struct rig_stream *st, const struct stream_part *part)
 {
-    struct stored_end begin = st->end;
     bool same = part->begin.file == part->end.file;
-    uint64_t from = same ? part->begin.offset : 0;
-    st->end.file_crc = crc32c_combine(part->begin.crc ^ (same ? st->end.file_crc : 0),
-                                      part->end.crc, part->end.offset - from);
+    struct stored_end from = {.at = part->begin};
+    from.at.file = part->end.file;
+    from.at.offset = part->start.given ? part->start.offset
+                     : same            ? part->begin.offset
+                                       : 0;
+    from.file_crc = part->start.given ? part->start.file_crc
+                    : same            ? st->end.file_crc
+                                      : 0;
+    st->end.file_crc = crc32c_combine(part->begin.crc ^ from.file_crc, part->end.crc,
+                                      part->end.offset - from.at.offset);
     st->end.at = part->end;
+    st->end.losses += part->start.given;
     st->end.skips++;
-    begin.at.file = part->end.file;
-    begin.at.offset = from;
-    begin.file_crc = same ? begin.file_crc : 0;
-    note_part(st, &begin, 0);
+    note_part(st, &from, 0);
 }
 
 static const char *judge(struct rig_positions *p, const struct stream_part *part)

@@ -387,6 +387,49 @@ static void a_rewritten_file_of_11_goes_on_where_the_bytes_part(void **state)
 }
 
 /* The file of the end is gone: a person lets the channel go on with what is there. */
+/* Lines 0 to 5 were sent of the first file, or, with \p before, 3 to 5 of the second one.
+ */
+static void cut_behind_the_end(bool before, const char *harm, int holds,
+                               const char *stored)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    lines(rig, "device.log", 0, 2);
+    if (before) {
+        rotate(rig, false);
+    }
+    lines(rig, "device.log", 3, 5);
+    rig_start(rig);
+    run(rig);
+    lines(rig, "device.log", 6, 8);
+    rotate(rig, false);
+    lines(rig, "device.log", 9, 11);
+    in_session(rig, "echo '{\"type\":\"shutdown\",\"n\":12}' >>device.log");
+    in_session(rig, harm);
+    lose_state(rig);
+    for (int i = 0; i < holds; i++) {
+        assert_true(is_held(rig, i ? HELD_BACKEND_UNPROVED : HELD_BACKEND_OTHER));
+        rig_stop(rig);
+        rig_start(rig);
+        give_up(rig);
+    }
+    assert_stored(rig, stored);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    rig_delete(rig);
+}
+
+/* A rotated file has less than was sent of it while it was the active one. */
+static void a_rotated_file_of_11_that_was_cut_does_not_keep_the_next_ones(void **state)
+{
+    (void)state;
+    static const char next[] = "0 1 2 3 4 5 9 10 11 12 ";
+    for (int before = 0; before < 2; before++) {
+        cut_behind_the_end(before, "sed -i 2q device.1.log", 1, next);
+        cut_behind_the_end(before, "truncate -s 50 device.1.log", 1, next);
+    }
+    cut_behind_the_end(true, "truncate -s 0 device.1.log", 2, next);
+    cut_behind_the_end(true, "truncate -s 5 device.1.log", 2, next);
+}
+
 static void a_channel_whose_own_file_is_gone_goes_on_when_a_person_says_so(void **state)
 {
     (void)state;
@@ -509,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_file_behind_the_one_before_goes_on),
         cmocka_unit_test(a_file_that_is_gone_leaves_the_newer_ones_their_numbers),
         cmocka_unit_test(files_that_are_shorter_wait_and_go_on_once_they_are_not),
+        cmocka_unit_test(a_rotated_file_of_11_that_was_cut_does_not_keep_the_next_ones),
         cmocka_unit_test(a_rewritten_file_of_11_goes_on_where_the_bytes_part),
         cmocka_unit_test(a_channel_whose_own_file_is_gone_goes_on_when_a_person_says_so),
         cmocka_unit_test(a_file_that_is_gone_while_it_is_read_holds_its_channel),

@@ -215,16 +215,17 @@ static enum parting_result parting_compare(struct stream *st, struct end_parting
     if (result == PROOF_GOES_ON) {
         return PARTING_GOES_ON;
     }
-    if (result != PROOF_EQUAL) {
+    if (result != PROOF_EQUAL && result != PROOF_SHORTER) {
         end_parting_drop(st);
-        /* If the file changes: from the beginning. */
-        return result == PROOF_AWAY ? PARTING_AWAY : PARTING_FAILED;
+        return result == PROOF_AWAY   ? PARTING_AWAY
+               : result == PROOF_GONE ? PARTING_GONE
+                                      : PARTING_FAILED;
     }
-    if (p->run.crc == p->there.file_crc) {
+    if (result == PROOF_EQUAL && p->run.crc == p->there.file_crc) {
         p->same = p->run;
         p->low = p->at; /* no line ends in between */
     } else {
-        p->high = p->there.at.offset - 1;
+        p->high = result == PROOF_EQUAL ? p->there.at.offset - 1 : p->run.offset;
     }
     p->answered = false;
     return PARTING_GOES_ON;
@@ -239,7 +240,7 @@ static enum parting_result parting_go_on(struct stream *st, struct end_parting *
     struct shifting_place place = {0};
     if (shifted_stream_is(st) && !shifted_stream_numbered(st, told.at.file, &place)) {
         end_parting_drop(st);
-        return PARTING_FAILED;
+        return PARTING_GONE;
     }
     const struct stream_end own = {.head = place.head, .offset = offset};
     /* An active file with nothing of what the journal knows is a later one: the first may

@@ -24,6 +24,7 @@ enum parting_result {
     PARTING_LONGER,  /**< own files end before, and may grow, or nobody said so */
     PARTING_EARLIER, /**< the backend has all of own files, and more: nobody said that
                         this is all there is */
+    PARTING_GONE,    /**< the file of the end is not there */
     PARTING_FAILED,  /**< a file cannot be read */
     PARTING_AWAY,    /**< the session's directory is not in its place */
 };

@@ -13,11 +13,10 @@
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 
-#define SEEK_BASE_MS 1000u
-#define SEEK_CAP_MS  60000u
-#define SEEK_SLOT_MS 20u
-/* How often a stream that is held is compared again. */
-#define SEEK_AGAIN_MS 600000u
+#define SEEK_BASE_MS  1000u
+#define SEEK_CAP_MS   60000u
+#define SEEK_SLOT_MS  20u
+#define SEEK_AGAIN_MS 600000u /* until a stream that is held is compared again */
 /* Whatever follows from an end that was told, it may change nothing, and the same be told
  * again: it is compared a few times in a row, and then once for each of these. */
 #define SEEK_EACH_MS 10000u
@@ -194,6 +193,8 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
         return seek_hold_as(st, HELD_BACKEND_LONGER, END_LONGER);
     case PARTING_LONGER:
         return seek_hold_as(st, HELD_BACKEND_LONGER, cut ? END_LONGER : st->end.state);
+    case PARTING_GONE: /* where the bytes part is not known: by the end that was told */
+        return seek_hold_as(st, HELD_BACKEND_UNPROVED, END_UNPROVED);
     case PARTING_FAILED:
         return seek_unreadable(st);
     case PARTING_AWAY:
