@@ -63,8 +63,9 @@ static void report_why(struct text *out, const struct verify_stream *s)
     case VERIFY_LOSSY:
         text_printf(out,
                     "the backend knows that lines are missing: %" PRIu32
-                    " lost and %" PRIu32 " refused ranges",
-                    s->backend.losses, s->backend.skips);
+                    " lost and %" PRIu32 " refused ranges%s",
+                    s->backend.losses, s->backend.skips,
+                    s->backend.lost_after ? ", and what follows" : "");
         break;
     case VERIFY_NO_FILES:
         text_printf(out, "no file is here, and the backend has %" PRIu64 " %s",
@@ -96,6 +97,13 @@ static void report_why(struct text *out, const struct verify_stream *s)
     }
 }
 
+static const char *report_state(const struct verify_session *session)
+{
+    return session->state == VERIFY_OPEN    ? ", not complete yet"
+           : session->state == VERIFY_ENDED ? ", not complete: lines of it are missing"
+                                            : "";
+}
+
 void verify_report_lines(struct text *out, const struct verify_shown *shown)
 {
     const struct verify_session *session = shown->session;
@@ -104,8 +112,7 @@ void verify_report_lines(struct text *out, const struct verify_shown *shown)
     text_printf(out, "%s  %s  %u %s, %" PRIu64 " %s%s\n", shown->path,
                 equal ? "equal" : "not equal", session->count,
                 plural(session->count, "channel", "channels"), lines,
-                plural(lines, "line", "lines"),
-                session->state == VERIFY_OPEN ? ", not complete yet" : "");
+                plural(lines, "line", "lines"), report_state(session));
     for (unsigned i = 0; i < session->count; i++) {
         if (session->stream[i].result != VERIFY_EQUAL) {
             text_printf(out, "  %s: ", session->stream[i].channel);
@@ -147,10 +154,12 @@ static void report_stream(struct text *out, const struct verify_stream *s)
     report_place(out, &s->here);
     text_puts(out, ",\"backend\":");
     report_place(out, &s->backend.at);
-    text_printf(out,
-                ",\"lost_ranges\":%" PRIu32 ",\"refused_ranges\":%" PRIu32
-                ",\"behind_lines\":%" PRIu64 ",\"behind_bytes\":%" PRIu64 "}",
-                s->backend.losses, s->backend.skips, s->behind_lines, s->behind_bytes);
+    text_printf(
+        out,
+        ",\"lost_ranges\":%" PRIu32 ",\"refused_ranges\":%" PRIu32
+        ",\"lost_after\":%s,\"behind_lines\":%" PRIu64 ",\"behind_bytes\":%" PRIu64 "}",
+        s->backend.losses, s->backend.skips, s->backend.lost_after ? "true" : "false",
+        s->behind_lines, s->behind_bytes);
 }
 
 void verify_report_json(struct text *out, const struct verify_shown *shown)

@@ -41,6 +41,12 @@ def _verify(place, backend, *args, rc):
     return done
 
 
+def _verified(place, backend):
+    """What is said of the only session, which is not equal."""
+    session, = json.loads(_verify(place, backend, "--json", rc=1).stdout)["sessions"]
+    return session
+
+
 class _Asked(Gateway):
     """Does something before a question for a place in a file is answered."""
 
@@ -395,6 +401,27 @@ def lines_that_the_backend_knows_to_be_lost_are_no_success(place):
     equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "it is given up")
     lib.upload(place, backend.url, "--timeout=30")
     equal(_channel(place, backend, writer, "device")["result"], "lossy", "a range is lost")
+    equal(_verified(place, backend)["complete"], False, "the session has ended")
+
+
+def what_is_lost_at_the_end_of_the_files_is_no_success(place):
+    """All that is here is equal to what the backend has. It knows that there was more."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _session(place, ends=False)
+    lib.upload(place, backend.url)
+    size = writer.active("device").stat().st_size
+    writer.line("device", times=9)
+    writer.end()
+    os.truncate(writer.active("device"), size)
+    lib.upload(place, backend.url, "--timeout=30")
+    equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "it is given up")
+    equal(lib.upload(place, backend.url, "--timeout=30").returncode, 0, "that is all")
+    session = _verified(place, backend)
+    channels = {c["channel"]: c for c in session["channels"]}
+    equal((session["equal"], session["complete"]), (False, False), session)
+    equal((channels["device"]["result"], channels["device"]["lost_after"]), ("lossy", True), session)
+    equal(channels["system"]["result"], "equal", session)
+    check("not complete: lines of it are missing" in _verify(place, backend, rc=1).stdout, "in words")
 
 
 def sessions_of_the_other_layouts_are_not_compared(place):

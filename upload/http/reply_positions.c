@@ -50,6 +50,7 @@ static bool positions_end(struct json_object *from, struct reply_end *out)
     }
     out->losses = (uint32_t)losses;
     out->skips = (uint32_t)skips;
+    out->lost_after = reply_json_bool(from, "lost_after");
     out->expired = reply_json_bool(from, "expired");
     return true;
 }
@@ -157,7 +158,7 @@ static void positions_add_windowed(struct json_object *list, struct reply_stream
 
 void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
 {
-    out->readable = out->open = false;
+    out->readable = out->open = out->ended = false;
     out->epoch = 0;
     out->count = 0;
     struct json_object *root = reply_json_parse(body, len);
@@ -170,6 +171,7 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
         out->database = reply_json_database(root);
         out->readable = out->epoch != 0;
         out->open = strcmp(state, "open") == 0;
+        out->ended = strcmp(state, "ended") == 0;
         positions_add_ends(ends, out);
         positions_add_windowed(windowed, out);
     }

@@ -20,6 +20,7 @@ struct reply_end {
     uint32_t file_crc; /**< of the bytes [0, offset) of the file */
     uint32_t losses;   /**< ranges that were declared lost */
     uint32_t skips;    /**< ranges that cannot be stored, and were not sent */
+    bool lost_after;   /**< what follows was declared lost */
     bool expired;      /**< retention has deleted the bytes */
 };
 
@@ -65,7 +66,8 @@ struct reply_stream {
 /** All streams of a session at the origin. */
 struct reply_streams {
     bool readable;
-    bool open; /**< nobody has said that the session is complete */
+    bool open;  /**< nobody has said that the session is complete */
+    bool ended; /**< somebody has, but lines of it are missing */
     uint64_t epoch;
     uint64_t database;
     unsigned count;

@@ -83,7 +83,7 @@ static struct verify_stream *verify_add(struct verify_session *out, const char *
     static const struct reply_end nothing = {.at = {.file = 1}};
     struct verify_stream *stream = &out->stream[out->count++];
     *stream = (struct verify_stream){.backend = nothing};
-    stream->complete = out->state == VERIFY_COMPLETE;
+    stream->complete = out->state != VERIFY_OPEN;
     snprintf(stream->channel, sizeof stream->channel, "%s", channel);
     return stream;
 }
@@ -247,7 +247,9 @@ static gpufl_status verify_look(struct looking *look, struct verify_session *out
         verify_unreadable(v, selected->path);
         status = GPUFL_ERR_IO;
     }
-    out->state = status == GPUFL_OK && !look->told.open ? VERIFY_COMPLETE : VERIFY_OPEN;
+    out->state = status != GPUFL_OK || look->told.open ? VERIFY_OPEN
+                 : look->told.ended                    ? VERIFY_ENDED
+                                                       : VERIFY_COMPLETE;
     for (unsigned i = 0; status == GPUFL_OK && i < scan->channels; i++) {
         if (verify_has_files(&scan->channel[i])) {
             status = verify_channel(look, &scan->channel[i],
@@ -313,7 +315,8 @@ bool verify_is_equal(const struct verify_session *session)
             return false;
         }
     }
-    return session->unread == 0 && !session->unlisted && session->count > 0;
+    return session->state != VERIFY_ENDED && session->unread == 0 && !session->unlisted &&
+           session->count > 0;
 }
 
 bool verify_has_positions(const struct verify_session *session)

@@ -12,7 +12,8 @@
 struct verify_session {
     enum verify_state {
         VERIFY_OPEN,     /**< nobody has told the backend that it is complete */
-        VERIFY_COMPLETE, /**< the backend takes it for complete, or ended */
+        VERIFY_COMPLETE, /**< the backend takes it for complete */
+        VERIFY_ENDED,    /**< likewise, but for lines that it knows to be missing */
     } state;
     unsigned unread;  /**< files that may hold records and are not read */
     bool unlisted;    /**< which channels it has is not known: its manifest is there and

@@ -381,7 +381,8 @@ gpufl_status verify_files(struct verify *v, const struct selected *selected,
     if (status == GPUFL_OK && again) { /* finds the file that differs */
         out->result = run_files(v, selected, channel, true, out, &status);
     }
-    if (out->result == VERIFY_EQUAL && (out->backend.losses || out->backend.skips)) {
+    const struct reply_end *end = &out->backend;
+    if (out->result == VERIFY_EQUAL && (end->losses || end->skips || end->lost_after)) {
         out->result = VERIFY_LOSSY;
     }
     return status;
