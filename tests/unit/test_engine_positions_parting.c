@@ -3,6 +3,7 @@
  * where they are the same. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,6 +320,93 @@ static void an_active_file_that_was_cut_lacks_what_its_writer_told(void **state)
         assert_ended(rig, what >= 2 ? 2 : 1);
         rig_delete(rig);
     }
+}
+
+/* Whatever its writer told counts no more. */
+static void tell_on_another_boot(struct live_session *s)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/.gpufl-session.lock", s->dir);
+    s->lock_fd = open(path, O_RDWR | O_CLOEXEC);
+    live_tell(s, "another boot", "device", 1, device_bytes(s));
+    live_close(s);
+}
+
+/* The backend has thirty lines, as has the file, of which a person gave up the rest.
+ * \p backup is of before that. */
+static struct rig *with_rest_given_up(struct live_session *s,
+                                      struct rig_positions *backup)
+{
+    struct rig *rig = with_thirty_sent(s);
+    rig_positions_copy(backup, &rig->positions);
+    long sent = device_bytes(s);
+    lines(s, 30, 40);
+    const struct live_told told = {.bytes = device_bytes(s), .before = device_bytes(s)};
+    live_tell_file(s, NULL, &told);
+    cut(s, "device.log", told.bytes - sent);
+    live_close(s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_CUT));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_ended(rig, 2);
+    rig_stop(rig);
+    tell_on_another_boot(s);
+    return rig;
+}
+
+static void put_back(struct rig *rig, const struct rig_positions *backup)
+{
+    rig_positions_copy(&rig->positions, backup);
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+/* Nothing on disk tells of it after a reboot, and the backend was put back to before it
+ * was told. */
+static void a_rest_that_was_given_up_stays_lost(void **state)
+{
+    (void)state;
+    enum { KEPT, SENT_AGAIN, JOURNAL_LOST, ALL_SENT_AGAIN, WAYS };
+    for (int what = 0; what < WAYS; what++) {
+        struct rig_positions backup = {0};
+        struct live_session s;
+        struct rig *rig = with_rest_given_up(&s, &backup);
+        if (what == JOURNAL_LOST) { /* the backend tells, before it is put back */
+            rig_lose_journal(rig);
+            run_again(rig);
+            assert_ended(rig, 2);
+            rig_stop(rig);
+        }
+        if (what == ALL_SENT_AGAIN) {
+            rig_positions_fini(&backup);
+        }
+        put_back(rig, &backup);
+        rig->config.force = what == SENT_AGAIN; /* as gpufl verify --resend does */
+        run_again(rig);
+        assert_int_equal(device(rig)->end.at.lines, 30);
+        assert_true(device(rig)->end.lost_after);
+        assert_ended(rig, 2);
+        rig_positions_fini(&backup);
+        rig_delete(rig);
+    }
+}
+
+/* By what the backend told, too, which the journal does not know any more. */
+static void what_is_stored_behind_a_loss_takes_it_back(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct live_session s;
+    struct rig *rig = with_rest_given_up(&s, &backup);
+    rig_lose_journal(rig);
+    lines(&s, 30, 40);
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, 40);
+    assert_ended(rig, 1);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
 }
 
 static void a_cut_file_that_grows_is_compared_again(void **state)
@@ -644,6 +732,8 @@ int main(void)
         cmocka_unit_test(an_active_file_that_was_cut_lacks_what_its_writer_told),
         cmocka_unit_test(
             a_sealed_file_that_is_cut_below_what_was_sent_of_it_while_active),
+        cmocka_unit_test(a_rest_that_was_given_up_stays_lost),
+        cmocka_unit_test(what_is_stored_behind_a_loss_takes_it_back),
         cmocka_unit_test(a_cut_file_that_grows_is_compared_again),
         cmocka_unit_test(a_cut_file_that_was_compressed_is_not_asked_for_all_the_time),
         cmocka_unit_test(lost_questions_are_asked_again),

@@ -171,6 +171,29 @@ static void what_begins_again_deletes_and_counts_nothing_of_before(void **state)
     assert_int_equal(st.sequence, 6); /* numbers that the backend has are not reused */
 }
 
+/* Its files need not tell of that when they are read again. */
+static void what_was_given_up_behind_the_end_stays_so(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct stream st = stream_half_sent();
+        st.end = (struct record_end){
+            .at = {.file = 4, .offset = 50}, .top_file = 4, .top_offset = 50};
+        st.positions = st.lost = true;
+        (again ? position_again : position_rewind)(&st);
+        assert_true(st.lost_after);
+        assert_false(st.lost);
+        struct record_settled to = {.file = 4, .end = 50};
+        to.at = (struct record_end){
+            .at = {.file = 4, .offset = 50}, .top_file = 4, .top_offset = 50};
+        position_apply(&st, &to);
+        assert_true(st.lost_after);
+        to.end = to.at.at.offset = to.at.top_offset = 60;
+        position_apply(&st, &to);
+        assert_false(st.lost_after);
+    }
+}
+
 static void another_backend_has_no_numbers_and_how_far_it_was_is_kept(void **state)
 {
     (void)state;
@@ -370,6 +393,7 @@ int main(void)
         cmocka_unit_test(what_a_person_gave_up_is_lost_and_no_gap),
         cmocka_unit_test(a_stream_is_restored_as_the_journal_has_it),
         cmocka_unit_test(what_begins_again_deletes_and_counts_nothing_of_before),
+        cmocka_unit_test(what_was_given_up_behind_the_end_stays_so),
         cmocka_unit_test(another_backend_has_no_numbers_and_how_far_it_was_is_kept),
         cmocka_unit_test(
             refused_files_stay_though_later_ones_are_stored_and_after_restarts),

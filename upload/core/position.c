@@ -9,6 +9,18 @@
 #include "upload/core/stream_numbers.h"
 #include "upload/journal/record_apply.h"
 
+static bool position_tops(const struct record_end *end, const struct record_end *before)
+{
+    return end->top_file != before->top_file ? end->top_file > before->top_file
+                                             : end->top_offset > before->top_offset;
+}
+
+/* It is sent again, and nothing may tell then that a person gave up the rest. */
+static bool position_lost_after(const struct stream *st)
+{
+    return st->lost_after || (st->positions && st->lost && !st->end.losses);
+}
+
 void position_apply(struct stream *st, const struct record_settled *settled)
 {
     if (st->file != settled->file) {
@@ -30,6 +42,7 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->checked = st->jump_measured = false;
     st->jump_crc = 0;
     if (settled->at.at.file) {
+        st->lost_after = st->lost_after && !position_tops(&settled->at, &st->end);
         st->end = settled->at;
         st->positions = true;
         st->unproved = st->voided = st->jump = false;
@@ -160,6 +173,15 @@ static bool position_take(struct stream *st, const struct record_settled *settle
     return true;
 }
 
+static void position_note_lost_after(struct stream *st, bool lost_after)
+{
+    if (lost_after && !st->lost_after) {
+        st->lost_after = true;
+        struct record_stream record = stream_record(st);
+        (void)(st->id && record_append_stream(st->session->root->journal, &record));
+    }
+}
+
 /* The record of a skip is lost, or the answer to it was not heard: a range is one line at
  * least. Half a line that a killed writer left at the end is no line that was refused. */
 static void position_note_skips(struct stream *st, uint32_t skips)
@@ -175,11 +197,14 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
                     const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
+    bool back = stream_place_before(&end->at, &st->end.at);
+    bool lost_after = back && position_lost_after(st);
     settled.head = own->head;
     settled.mark = own->mark;
     if (!position_take(st, &settled)) {
         return false;
     }
+    position_note_lost_after(st, lost_after);
     position_note_skips(st, end->skips - (own->torn && end->skips > 0));
     return true;
 }
@@ -191,6 +216,14 @@ void position_note_whole(struct stream *st)
     struct record_stream record = stream_record(st);
     if (before && st->id) {
         (void)!record_append_stream(st->session->root->journal, &record);
+    }
+}
+
+void position_note_told(struct stream *st, const struct reply_end *end, bool moved)
+{
+    position_note_lost_after(st, end->lost_after);
+    if (moved && !end->losses && !end->skips && !end->lost_after) {
+        position_note_whole(st);
     }
 }
 
@@ -239,16 +272,6 @@ bool position_choose(struct stream *st, bool positions)
     return true;
 }
 
-/* It is still to be offered. */
-static void position_unlist(const struct stream *st,
-                            const struct record_quarantine *range)
-{
-    struct record_released released = {
-        .stream = range->stream, .file = range->file, .begin = range->begin};
-    struct record_quarantine taken;
-    (void)ranges_release(st->session->root, &released, &taken);
-}
-
 bool position_quarantine(struct stream *st, const struct record_quarantine *record)
 {
     struct session *session = st->session;
@@ -275,7 +298,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
         return false;
     }
     if (!position_advance(st, &settled)) {
-        position_unlist(st, &listed);
+        ranges_unlist(st->session->root, &listed); /* it is still to be offered */
         return false;
     }
     session->quarantined++;
@@ -293,34 +316,6 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
     trouble_say(&engine->trouble, "session %s, channel %s: a range is quarantined: %s",
                 session->id, stream_channel(st), record->reason);
     return true;
-}
-
-void position_release(struct stream *st, const struct record_released *record)
-{
-    struct record_quarantine range;
-    if (ranges_release(st->session->root, record, &range)) {
-        record_apply_released(record, &range, &st->lines, &st->refused_lines);
-        st->session->quarantined -= st->session->quarantined > 0;
-    }
-}
-
-/* Whose it is could not be told while the journal was read. */
-static bool position_range_is_settled(void *arg, struct record_quarantine *range)
-{
-    const struct root *root = arg;
-    const struct stream *st = stream_numbered(root, range->stream);
-    bool settled = st && record_range_is_settled(range, st->file, st->offset);
-    if (settled) {
-        ranges_charge(root, range, room_owner_of(st->session));
-    } else if (st) {
-        st->session->quarantined--;
-    }
-    return settled;
-}
-
-void position_unlist_unsettled(struct root *root)
-{
-    ranges_keep(root, position_range_is_settled, root);
 }
 
 /* Numbers of batches and files only rise. */
@@ -346,6 +341,7 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->keep = record->marks & MARK_KEEP;
     st->gap = record->marks & MARK_GAP;
     st->lost = record->marks & MARK_LOST;
+    st->lost_after = record->marks & MARK_LOST_AFTER;
     st->end = record->at;
     st->positions = record->marks & MARK_POSITIONS;
     st->jump = record->marks & MARK_JUMP;
@@ -377,7 +373,10 @@ void position_next_file(struct stream *st, uint64_t head)
 void position_rewind(struct stream *st)
 {
     position_begin_at(st, 1, 0, 0);
-    st->end = (struct record_end){0};
+    st->lost_after = position_lost_after(st);
+    st->end = st->lost_after ? (struct record_end){.top_file = st->end.top_file,
+                                                   .top_offset = st->end.top_offset}
+                             : (struct record_end){0};
     st->unproved = st->jump = false;
     st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;

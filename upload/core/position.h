@@ -35,6 +35,10 @@ bool position_adopt(struct stream *stream, const struct reply_end *end,
  * before is no loss. */
 void position_note_whole(struct stream *stream);
 
+/** Notes what the backend told of losses with \p end, which is the stream's own now;
+ * \p moved: it was not before. */
+void position_note_told(struct stream *stream, const struct reply_end *end, bool moved);
+
 /** Notes that the backend is now in this epoch, that it does not know the stream's
  * position better, and whether the stream goes by positions: if it has no end yet,
  * nothing of it is stored. \return as position_advance. */
@@ -52,13 +56,6 @@ bool position_note_end(struct stream *stream, enum end_state state);
 /** Adds a range of \p stream to the quarantine list, for which room_for_range(), and
  * moves the position past it. \return false if the journal cannot be written now. */
 bool position_quarantine(struct stream *stream, const struct record_quarantine *record);
-
-/** Removes a range from the quarantine list: it is stored now, or given up. */
-void position_release(struct stream *stream, const struct record_released *record);
-
-/** Takes the ranges out of quarantine that the positions are not behind: a crash came
- * before they were settled, and so they are offered again. */
-void position_unlist_unsettled(struct root *root);
 
 /** Restores a stream as the journal describes it. */
 void position_restore(struct stream *stream, const struct record_stream *record);

@@ -2,6 +2,8 @@
 /* Adds ranges to the list, the shares of the owners and the journal, and removes them. */
 #include "upload/core/ranges.h"
 
+#include "upload/core/room.h"
+#include "upload/core/stream_numbers.h"
 #include "upload/journal/record_apply.h"
 
 static void ranges_charge_one(const struct root *root,
@@ -26,7 +28,7 @@ bool ranges_restore(struct root *root, const struct record_quarantine *range)
     return added;
 }
 
-static void ranges_unlist(struct root *root, const struct record_quarantine *range)
+void ranges_unlist(struct root *root, const struct record_quarantine *range)
 {
     const struct record_released released = {
         .stream = range->stream, .file = range->file, .begin = range->begin};
@@ -144,4 +146,32 @@ void ranges_forget_parked(struct root *root, const struct parked_session *sessio
 void ranges_clear(struct root *root)
 {
     ranges_keep(root, NULL, NULL);
+}
+
+void ranges_let_out(struct stream *st, const struct record_released *record)
+{
+    struct record_quarantine range;
+    if (ranges_release(st->session->root, record, &range)) {
+        record_apply_released(record, &range, &st->lines, &st->refused_lines);
+        st->session->quarantined -= st->session->quarantined > 0;
+    }
+}
+
+/* Whose it is could not be told while the journal was read. */
+static bool ranges_is_settled(void *arg, struct record_quarantine *range)
+{
+    const struct root *root = arg;
+    const struct stream *st = stream_numbered(root, range->stream);
+    bool settled = st && record_range_is_settled(range, st->file, st->offset);
+    if (settled) {
+        ranges_charge(root, range, room_owner_of(st->session));
+    } else if (st) {
+        st->session->quarantined--;
+    }
+    return settled;
+}
+
+void ranges_unlist_unsettled(struct root *root)
+{
+    ranges_keep(root, ranges_is_settled, root);
 }

@@ -194,6 +194,7 @@ struct record_stream stream_record(const struct stream *st)
             (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
                       (st->lost ? MARK_LOST : 0) | (st->positions ? MARK_POSITIONS : 0) |
                       (st->jump ? MARK_JUMP : 0) | (st->delivered ? MARK_DELIVERED : 0) |
+                      (st->lost_after ? MARK_LOST_AFTER : 0) |
                       (st->ended_file == st->file ? MARK_ENDED : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));

@@ -150,17 +150,19 @@ struct stream {
     uint8_t asked_for;      /**< enum held_reason; why its end was asked for */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
-    bool told : 1;      /**< live: its writer noted numbers in the directory that count */
-    bool held : 1;      /**< until something changes in the directory */
-    bool keep : 1;      /**< part of it was accepted without proof that it is stored */
-    bool gap : 1;       /**< its first lines, or files of it, were gone before they
-                            were read */
-    bool lost : 1;      /**< a person gave up part of it */
-    bool all_read : 1;  /**< everything up to `seen` was read */
-    bool positions : 1; /**< it goes by positions, for good */
-    bool unproved : 1;  /**< the backend has told another end, or its own is void */
-    bool voided : 1;    /**< its files are not as they were at its end */
-    bool checked : 1;   /**< for the next claim, the file of its end is as it was sent */
+    bool told : 1; /**< live: its writer noted numbers in the directory that count */
+    bool held : 1; /**< until something changes in the directory */
+    bool keep : 1; /**< part of it was accepted without proof that it is stored */
+    bool gap : 1;  /**< its first lines, or files of it, were gone before they
+                       were read */
+    bool lost : 1; /**< a person gave up part of it */
+    bool lost_after : 1; /**< what follows its farthest end was declared lost, which its
+                            files need not tell */
+    bool all_read : 1;   /**< everything up to `seen` was read */
+    bool positions : 1;  /**< it goes by positions, for good */
+    bool unproved : 1;   /**< the backend has told another end, or its own is void */
+    bool voided : 1;     /**< its files are not as they were at its end */
+    bool checked : 1;    /**< for the next claim, the file of its end is as it was sent */
     bool jump_measured : 1; /**< jump_crc is known */
     bool jump : 1;          /**< what lies between its end and its position is lost */
     bool delivered : 1;     /**< its session was complete when it ended here */

@@ -37,6 +37,7 @@ static void import_figures(struct stream *st, const struct progress_line *line)
     st->keep = st->keep || line->marks & MARK_KEEP;
     st->gap = st->gap || line->marks & MARK_GAP;
     st->lost = st->lost || line->marks & MARK_LOST;
+    st->lost_after = st->lost_after || line->marks & MARK_LOST_AFTER;
     if (line->reached_file && !st->reached_file) {
         st->reached_file = line->reached_file;
         st->reached_offset = line->reached_offset;

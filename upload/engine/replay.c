@@ -222,7 +222,7 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_RELEASED:
         if (record_parse_released(raw, &released) &&
             (st = stream_numbered(root, released.stream))) {
-            position_release(st, &released);
+            ranges_let_out(st, &released);
         }
         break;
     case JOURNAL_AWAY:

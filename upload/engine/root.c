@@ -183,7 +183,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     if (status == GPUFL_OK) {
         progress_follow_begin(root, journal_is_new(root->journal) ||
                                         journal_was_damaged(root->journal));
-        position_unlist_unsettled(root);
+        ranges_unlist_unsettled(root);
         for (struct session *s = root->sessions; s; s = s->next) {
             room_charge(s);
         }

@@ -56,13 +56,14 @@ enum offer_sent {
 };
 
 enum {
-    MARK_KEEP = 1,       /* never delete its files */
-    MARK_GAP = 2,        /* begins late */
-    MARK_LOST = 4,       /* a person gave up part of it */
-    MARK_ENDED = 8,      /* and what cannot be read in its file */
-    MARK_POSITIONS = 16, /* it goes by positions */
-    MARK_JUMP = 32,      /* what lies between its end at the backend and here is lost */
-    MARK_DELIVERED = 64, /* its session was complete when it ended here */
+    MARK_KEEP = 1,         /* never delete its files */
+    MARK_GAP = 2,          /* begins late */
+    MARK_LOST = 4,         /* a person gave up part of it */
+    MARK_ENDED = 8,        /* and what cannot be read in its file */
+    MARK_POSITIONS = 16,   /* it goes by positions */
+    MARK_JUMP = 32,        /* what lies between its end at the backend and here is lost */
+    MARK_DELIVERED = 64,   /* its session was complete when it ended here */
+    MARK_LOST_AFTER = 128, /* what follows its farthest end was declared lost */
 };
 
 struct record_stream {

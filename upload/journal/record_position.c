@@ -34,7 +34,7 @@ static void record_put_whole_end(struct bytes *b, const struct record_end *end)
 
 void record_put_end(struct bytes *b, const struct record_end *end)
 {
-    if (end->at.file || end->epoch || end->state) {
+    if (end->at.file || end->epoch || end->state || end->top_file) {
         record_put_whole_end(b, end);
     }
 }

@@ -13,7 +13,8 @@
 /* A loss that the backend does not know, or that follows. */
 static bool end_claim_lacks_rest(const struct stream *st)
 {
-    return st->jump || st->ended_file == st->file || (st->lost && !st->end.losses);
+    return st->jump || st->lost_after || st->ended_file == st->file ||
+           (st->lost && !st->end.losses);
 }
 
 /* Of one that has no bytes at the backend, only that it lacks them is told. */

@@ -72,6 +72,7 @@ static enum parting_result parting_settle_cut(struct stream *st,
     if (!position_adopt(st, told, &own) || !position_note_end(st, state)) {
         return PARTING_WAITS;
     }
+    position_note_told(st, told, false);
     st->cut_at = size + 1;
     st->asked_for = HELD_NOT;
     if (!missing_behind_cut(st)) { /* else the next inspection holds it */

@@ -128,8 +128,8 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
     if (!p->check && !(same ? proof_confirm(st) : position_adopt(st, &p->told, &own))) {
         return PROOF_WAITS;
     }
-    if (!p->check && !same && !p->told.losses && !p->told.skips) {
-        position_note_whole(st);
+    if (!p->check) {
+        position_note_told(st, &p->told, !same);
     }
     if (!p->check && !same && own.head) {
         st->index = (uint8_t)walk->at.index;

@@ -8,7 +8,7 @@
 
 #include "base/uuid.h"
 #include "upload/batch/window_id.h"
-#include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/http/encode.h"
@@ -191,6 +191,6 @@ gpufl_status quarantine_release(struct engine *engine, const struct quarantined 
     if (!st || !record_append_released(root->journal, &record)) {
         return GPUFL_ERR_IO;
     }
-    position_release(st, &record);
+    ranges_let_out(st, &record);
     return GPUFL_OK;
 }
