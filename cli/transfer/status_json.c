@@ -125,6 +125,19 @@ static void json_sessions(struct text *out)
     text_puts(out, "],\"sessions\":[");
 }
 
+static void json_losses(struct text *out, const struct losses *losses)
+{
+    const char *before = "{";
+    for (int kind = 0; kind < LOSS_KINDS; kind++) {
+        if (losses->count[kind]) {
+            text_printf(out, "%s\"%s\":%" PRIu64, before, losses_key((enum loss)kind),
+                        losses->count[kind]);
+            before = ",";
+        }
+    }
+    text_puts(out, *before == '{' ? "{}" : "}");
+}
+
 static void json_session(struct text *out, const struct status_session *session)
 {
     json_separate(out);
@@ -138,12 +151,14 @@ static void json_session(struct text *out, const struct status_session *session)
     text_printf(
         out,
         ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
-        ",\"recording_loss\":%s,\"problem\":",
+        ",\"recording_loss\":%s,\"recording_losses\":",
         session->writer,
         json_told(told, session->done && session->done->outcome < SESSION_LACKS),
         json_told(told, session->done && session->done->outcome == SESSION_VERIFIED),
         json_told(told, session->done && session->done->outcome == SESSION_LACKS),
         json_bool(session->loss));
+    json_losses(out, &session->losses);
+    text_puts(out, ",\"problem\":");
     json_text_or_null(out, session->problem);
     text_puts(out, ",\"channels\":[");
 }

@@ -174,6 +174,12 @@ static void lines_channel(struct text *out, const char *name,
 static void lines_session_end(struct text *out, const struct status_session *session)
 {
     const struct unread *unread = session->unread;
+    for (int kind = 0; kind < LOSS_KINDS; kind++) {
+        if (session->losses.count[kind]) {
+            text_printf(out, "  lost while recording: %" PRIu64 " %s\n",
+                        session->losses.count[kind], losses_what((enum loss)kind));
+        }
+    }
     if (session->end_waits) {
         text_puts(
             out,

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/transfer/channel_state.h"
+#include "schema/losses.h"
 #include "upload/published/progress_file.h"
 #include "upload/resolve/quarantine.h"
 
@@ -13,12 +14,13 @@ struct status_session {
     const char *path;                  /**< below the directory */
     const char *writer;                /**< "live", "ended" or "unknown" */
     const struct record_session *done; /**< how the backend was told its end, or NULL */
-    bool end_untold;     /**< nobody tells how it is done, only that it is */
-    bool end_waits;      /**< all of it is settled, and the backend is not told yet */
-    bool loss;           /**< lines were dropped while recording */
-    bool counts;         /**< for the exit status */
-    bool away;           /**< its directory is not there; the journal knows it */
-    const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */
+    bool end_untold;      /**< nobody tells how it is done, only that it is */
+    bool end_waits;       /**< all of it is settled, and the backend is not told yet */
+    bool loss;            /**< lines were dropped while recording */
+    struct losses losses; /**< that its recorder counted */
+    bool counts;          /**< for the exit status */
+    bool away;            /**< its directory is not there; the journal knows it */
+    const char *problem;  /**< why nothing of it is sent; NULL = nothing is wrong */
     const struct unread *unread;
     bool unread_given_up;
     const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/message.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/session_losses.h"
 #include "cli/transfer/session_problem.h"
 #include "cli/transfer/status_command.h"
 #include "cli/transfer/status_concern.h"
@@ -142,6 +143,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         .done = journal_read_done(&s->journal, selected->path),
         .end_untold = journal_read_is_untold(&s->journal, selected->path),
         .loss = scan.has_loss,
+        .losses = session_losses(s->root, selected->path, &scan),
         .counts = counts,
         .problem = status == GPUFL_OK
                        ? session_problem(s->root, &s->journal, selected->path, &scan)

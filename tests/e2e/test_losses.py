@@ -141,6 +141,11 @@ def scopes_that_are_left_open_end_with_their_thread(place):
     cut = 9500 - 1023 // len("|async") + 100  # whose path is too long: "async|async|…", and the steps below it
     equal(_closing(session)[0], {"scopes_not_ended": 9500 + 2, "scope_paths": cut}, "counted, with those that the session ends")
     equal(stats[:2], [not_ended + 2 + 101, 0], "recorded and dropped")
+    told = place.run("gpufl", "status", place.logs)
+    lost = re.findall(r"  (\d+ .*)", said)
+    equal([told.stdout.count(f"  lost while recording: {text}\n") for text in lost], [1, 1], told.stdout)
+    told, = json.loads(place.run("gpufl", "status", "--json", place.logs).stdout)["sessions"]
+    equal(told["recording_losses"], _closing(session)[0], "what gpufl status tells to programs")
     _all_say(said, report, "9502 ends of scopes: they were still open when their thread or the session ended")
 
 

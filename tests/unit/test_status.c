@@ -43,6 +43,8 @@ static void show_all(const struct status_view *view, struct text *out)
                                                   .writer = "live",
                                                   .counts = true,
                                                   .loss = true,
+                                                  .losses.count[LOSS_SCOPES] = 5,
+                                                  .losses.count[LOSS_LINES] = 2,
                                                   .problem = "cannot be read",
                                                   .unread = &unread,
                                                   .resolve = "gpufl resolve D a/one",
@@ -133,7 +135,7 @@ static void status_as_json_is_one_object(void **state)
         "\"resolve\":null,\"send_again\":\"gpufl upload D\",\"as\":\"user 7\"}],"
         "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
         "\"complete\":false,\"verified\":false,\"ended\":false,\"recording_loss\":true,"
-        "\"problem\":\"cannot be read\","
+        "\"recording_losses\":{\"scopes\":5,\"lines\":2},\"problem\":\"cannot be read\","
         "\"channels\":[{\"channel\":"
         "\"device\",\"settled_lines\":7,\"refused_lines\":1,\"waiting_files\":2,"
         "\"waiting_bytes\":30,\"front_missing\":true,\"files_missing\":true,\"given_up\":"
@@ -150,17 +152,17 @@ static void status_as_json_is_one_object(void **state)
         "D\",\"as\":\"root\"},{\"session_id\":\"two\",\"path\":\"two\","
         "\"writer\":\"ended\","
         "\"complete\":true,\"verified\":false,\"ended\":false,\"recording_loss\":false,"
-        "\"problem\":null,\"channels\":[],"
+        "\"recording_losses\":{},\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null},"
         "{\"session_id\":\"two\",\"path\":\"two\","
         "\"writer\":\"ended\","
         "\"complete\":true,\"verified\":true,\"ended\":false,\"recording_loss\":false,"
-        "\"problem\":null,\"channels\":[],"
+        "\"recording_losses\":{},\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null},"
         "{\"session_id\":\"two\",\"path\":\"two\","
         "\"writer\":\"ended\","
         "\"complete\":false,\"verified\":false,\"ended\":true,\"recording_loss\":false,"
-        "\"problem\":null,\"channels\":[],"
+        "\"recording_losses\":{},\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null}]"
         ","
         "\"quarantine\":[" RANGE_JSON "," RANGE_JSON
@@ -201,6 +203,9 @@ static void status_for_people_has_a_line_each(void **state)
         "of it was given up, no file of "
         "it is there, lines or files of it were gone before they were read\n"
         "  scope                 9 lines settled\n"
+        "  lost while recording: 5 scopes that did not fit in their thread's ring\n"
+        "  lost while recording: 2 lines: they could not be written, their file was "
+        "removed or replaced, or recording was paused for want of room\n"
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"
         "  not of a session: 3 files, for example notes.txt\n"
