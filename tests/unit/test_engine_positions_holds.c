@@ -288,7 +288,7 @@ static void a_part_that_conflicts_for_ever_is_sent_seldom(void **state)
     rig_run(rig, 10 * MINUTES_MS, false);
     assert_in_range(rig_count(rig, TRANSPORT_PARTS) - parts, 3, 3 * 61);
     rig->answer = NULL;
-    rig_run(rig, MINUTES_MS, false);
+    rig_run(rig, 6 * MINUTES_MS, false);
     assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
     rig_delete(rig);
 }

@@ -3,6 +3,7 @@
  * said of that is true, and it is not taken for more than it is. */
 #include "tests/support/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -153,6 +154,101 @@ static void no_registry_is_warned_of_only_without_positions(void **state)
     }
 }
 
+static int answer_ends(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_ENDS ? rig->mark : RIG_REGISTRY;
+}
+
+static bool is_in_progress(struct rig *rig, const char *text)
+{
+    rig_run(rig, 5000, false);
+    char *progress = rig_file(rig, LAYOUT_PROGRESS);
+    bool is = strstr(progress, text) != NULL;
+    free(progress);
+    return is;
+}
+
+static void a_session_of_which_the_ends_are_not_told_is_said_to_wait(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *said;
+    } row[] = {
+        {400, "answered 400: x"}, {404, "answered 404: x"}, {410, "answered 410: x"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct rig *rig = rig_with(answer_ends);
+        rig->mark = row[i].status;
+        rig->reply_body = "{\"error\":\"other\",\"message\":\"x\"}";
+        rig_start(rig);
+        rig_run(rig, 10 * MINUTE_MS, false);
+        assert_non_null(strstr(rig_summary(rig).last_problem, row[i].said));
+        const char *log = was_logged();
+        const char *first = strstr(log, "session.ends_refused");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "session.ends_refused"));
+        assert_true(is_in_progress(rig, "to the question how far it has it"));
+        rig->answer = NULL;
+        rig_run(rig, 2 * MINUTE_MS, false);
+        assert_false(is_in_progress(rig, "to the question how far it has it"));
+        goes_on(rig);
+    }
+}
+
+static void a_session_that_is_told_to_be_expired_is_held_as_such(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with(answer_ends);
+    rig->mark = 410;
+    rig->reply_body = "{\"error\":\"expired\",\"message\":\"x\"}";
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    assert_true(engine_drained(rig->engine));
+    assert_true(is_in_progress(rig, held_text(HELD_EXPIRED)));
+    unsigned asked = rig_count(rig, TRANSPORT_ENDS);
+    rig_stop(rig);
+    rig_start(rig);
+    rig_run(rig, 60 * MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_ENDS), asked);
+    assert_true(is_in_progress(rig, held_text(HELD_EXPIRED)));
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 0);
+    (void)was_logged();
+    rig_delete(rig);
+}
+
+/* Against the rules: such a part is the one that is stored. */
+static void a_part_that_is_refused_at_its_begin_waits_by_itself(void **state)
+{
+    (void)state;
+    static const char *const body[] = {
+        "{\"epoch\":\"1\",\"parts\":[{\"verdict\":\"conflict\"," AT_THE_BEGIN "}]}",
+        "{\"epoch\":\"1\",\"parts\":[{\"verdict\":\"complete\"," AT_THE_BEGIN "}]}"};
+    for (size_t i = 0; i < sizeof body / sizeof *body; i++) {
+        struct rig *rig = rig_with(answer_parts);
+        rig->mark = 200;
+        rig->ok_body = body[i];
+        rig_start(rig);
+        rig_run(rig, MINUTE_MS, false);
+        assert_in_range(rig_count(rig, TRANSPORT_PARTS), 6, 30);
+        assert_non_null(strstr(rig_summary(rig).last_problem, "refuses to go on"));
+        assert_non_null(strstr(was_logged(), "upload.retry"));
+        assert_true(is_in_progress(rig, "refuses to go on"));
+        goes_on(rig);
+    }
+}
+
+static void positions_without_an_epoch_are_said_to_lack_one(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with(NULL);
+    rig->version_body = "{\"supported\":[\"1\"],\"positions\":true}";
+    rig->positions.declared = false;
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    assert_non_null(strstr(was_logged(), "origin.no_epoch"));
+    goes_on(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +256,10 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_verdict_is_not_called_a_damaged_request),
         cmocka_unit_test(a_backend_without_room_is_not_said_to_have_answered_402),
         cmocka_unit_test(no_registry_is_warned_of_only_without_positions),
+        cmocka_unit_test(a_session_of_which_the_ends_are_not_told_is_said_to_wait),
+        cmocka_unit_test(a_session_that_is_told_to_be_expired_is_held_as_such),
+        cmocka_unit_test(a_part_that_is_refused_at_its_begin_waits_by_itself),
+        cmocka_unit_test(positions_without_an_epoch_are_said_to_lack_one),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_fini(&logged);

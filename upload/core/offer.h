@@ -49,9 +49,10 @@ struct offer {
     uint32_t rejected_lines;   /**< though the backend took the batch */
     bool failed;
     unsigned failures_alone;
-    bool maybe_stored; /**< an attempt of this identity may have reached the backend */
-    bool refused;      /**< it is sent again only if it can be read, to be split */
-    bool restored;     /**< of an earlier run: power loss may hide that it was sent */
+    char waits_why[128]; /**< why it waits by itself, "" = it does not */
+    bool maybe_stored;   /**< an attempt of this identity may have reached the backend */
+    bool refused;        /**< it is sent again only if it can be read, to be split */
+    bool restored;       /**< of an earlier run: power loss may hide that it was sent */
     bool is_shutdown;
     bool decoding; /**< it is read again in steps, see gz_cache_turn */
     bool paid;     /**< its request is already counted in the bucket */

@@ -149,6 +149,16 @@ static uint64_t origin_alive_after(const struct reply_version *version)
                                            : after_ms;
 }
 
+static void origin_say_what_lacks(const struct origin *origin,
+                                  const struct reply_version *version)
+{
+    if (version->positions && !version->epoch) {
+        log_warn(origin->config->log, "origin.no_epoch",
+                 "note=\"the backend declares positions without an epoch: they are not "
+                 "used\"");
+    }
+}
+
 static void origin_learn(struct origin *origin, const struct transport_reply *reply)
 {
     struct reply_version version = {.supported = true};
@@ -167,6 +177,7 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
         log_error(origin->config->log, "origin.version",
                   "note=\"the backend does not list wire version 1; sending anyway\"");
     }
+    origin_say_what_lacks(origin, &version);
     if (!version.registry && !origin->positions) {
         log_warn(origin->config->log, "origin.no_registry",
                  "note=\"the backend declares no window registry: delivery is at least "
@@ -232,6 +243,7 @@ static void origin_learn_again(struct origin *origin, const struct transport_rep
                              version.live_windows != origin->live_windows)) {
         log_info(origin->config->log, "origin.changes", "live_windows=%d positions=%d",
                  version.live_windows, positions);
+        origin_say_what_lacks(origin, &version);
     }
     if (version.readable) {
         origin->live_windows = version.live_windows;

@@ -148,6 +148,7 @@ struct session {
                            */
     uint64_t successes_before; /**< of the origin, when session-complete first failed */
     unsigned ends_failures;
+    int ends_refused;            /**< the status by which it was not told, 0 = it was */
     uint64_t ends_at_ms;         /**< they are not asked for before this */
     struct end_proof *proof;     /**< of each stream's end as it was told, or NULL */
     struct end_parting *parting; /**< where bytes part is looked for, or NULL */

@@ -223,7 +223,7 @@ static void change_say_new(struct root *root)
             engine->config.log, "journal.new",
             "root=%s sessions=%u note=\"nothing is known of what was sent of them "
             "before: what was is sent again, unless a progress file tells it, as the "
-            "backend keeps no positions\"",
+            "backend declares no positions that can be used\"",
             root->path, root->by_path.count);
     }
 }

@@ -113,11 +113,17 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
         part_hold_foreign(offer, said, now_ms);
         return;
     }
-    st->reopens = st->reopens || (complete && !foreign);
+    bool again = complete && !foreign && !st->reopens;
+    st->reopens = st->reopens || again;
     st->owned = st->owned || (complete && !foreign && said->owner);
     if (stream_place_is(&said->end.at, &offer->part.end) &&
         said->end.file_crc == offer->part.file_crc) {
         part_settle(offer, said->end.losses, now_ms);
+        return;
+    }
+    if (stream_place_is(&said->end.at, &offer->part.begin) && !again) {
+        retry_alone(offer, "the backend refuses to go on where it says that it ends",
+                    now_ms);
         return;
     }
     log_info(engine->config.log, "upload.moved",

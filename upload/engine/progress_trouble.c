@@ -7,6 +7,7 @@
 
 #include "upload/core/engine_state.h"
 #include "upload/core/held.h"
+#include "upload/core/offer.h"
 #include "upload/core/room.h"
 #include "upload/core/session.h"
 #include "upload/core/session_streams.h"
@@ -52,6 +53,13 @@ static void progress_trouble_held(struct text *text, const struct session *s)
                  "ask its operator",
                  s->complete_refused);
         progress_trouble_put(text, s, "*", what);
+    } else if (s->ends_refused) {
+        char what[156];
+        snprintf(what, sizeof what,
+                 "the backend answers %d to the question how far it has it: ask its "
+                 "operator",
+                 s->ends_refused);
+        progress_trouble_put(text, s, "*", what);
     } else if (s->salvage != SESSION_SALVAGE_NONE && s->salvage != SESSION_SALVAGE_RUNS &&
                s->salvage_reason) {
         progress_trouble_put(text, s, "*", s->salvage_reason);
@@ -61,6 +69,8 @@ static void progress_trouble_held(struct text *text, const struct session *s)
         if (stream_hold_stands(st)) {
             progress_trouble_put(text, s, stream_channel(st),
                                  held_text((enum held_reason)st->hold_reason));
+        } else if (st->offer && st->offer->waits_why[0]) {
+            progress_trouble_put(text, s, stream_channel(st), st->offer->waits_why);
         }
     }
 }

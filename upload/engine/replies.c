@@ -6,10 +6,10 @@
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
 #include "upload/engine/ack.h"
+#include "upload/engine/ends_ack.h"
 #include "upload/engine/origin_change.h"
 #include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
-#include "upload/lifecycle/end_seek.h"
 
 #define CLOCK_SKEW_MAX_S 60
 
@@ -57,7 +57,7 @@ static void replies_handle(struct engine *engine, const struct transport_reply *
         offer ? ((const struct offer *)reply->tag)->stream->session : reply->tag;
     uint32_t about = session_log_about(session);
     if (reply->kind == TRANSPORT_ENDS || reply->kind == TRANSPORT_PLACE) {
-        end_seek_on_reply(reply->tag, reply, now_ms);
+        ends_ack_reply(reply->tag, reply, now_ms);
     } else if (offer) {
         ack_reply(reply->tag, reply, now_ms);
     } else {

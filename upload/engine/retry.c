@@ -61,7 +61,9 @@ void retry_alone(struct offer *offer, const char *why, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
+    snprintf(offer->waits_why, sizeof offer->waits_why, "%s", why);
     if (offer->failures_alone++ == 0) {
+        engine->trouble.stamp++;
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s reason=\"%s\" alone=1", st->session->id,
                  stream_channel(st), why);

@@ -158,7 +158,7 @@ static void positions_add_windowed(struct json_object *list, struct reply_stream
 
 void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
 {
-    out->readable = out->open = out->ended = false;
+    out->readable = out->open = out->ended = out->expired = false;
     out->epoch = 0;
     out->count = 0;
     struct json_object *root = reply_json_parse(body, len);
@@ -174,6 +174,18 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
         out->ended = strcmp(state, "ended") == 0;
         positions_add_ends(ends, out);
         positions_add_windowed(windowed, out);
+    }
+    json_object_put(root);
+}
+
+/* Another server's 410 says nothing. */
+void reply_read_ends(int status, const char *body, size_t len, struct reply_streams *out)
+{
+    struct json_object *root = status == 410 ? reply_json_parse(body, len) : NULL;
+    const char *error = root ? reply_json_text(root, "error") : NULL;
+    reply_read_streams(body, status == 200 ? len : 0, out);
+    if (error && strcmp(error, "expired") == 0) {
+        out->readable = out->expired = true;
     }
     json_object_put(root);
 }

@@ -66,8 +66,9 @@ struct reply_stream {
 /** All streams of a session at the origin. */
 struct reply_streams {
     bool readable;
-    bool open;  /**< nobody has said that the session is complete */
-    bool ended; /**< somebody has, but lines of it are missing */
+    bool open;    /**< nobody has said that the session is complete */
+    bool ended;   /**< somebody has, but lines of it are missing */
+    bool expired; /**< retention has deleted the session, which is all that is told */
     uint64_t epoch;
     uint64_t database;
     unsigned count;
@@ -79,6 +80,9 @@ void reply_read_part(const char *body, size_t len, struct reply_part *out);
 
 /** Reads the streams of a session: what was asked for, or the refusal of a claim. */
 void reply_read_streams(const char *body, size_t len, struct reply_streams *out);
+
+/** Reads the answer \p status to the question for the streams of a session. */
+void reply_read_ends(int status, const char *body, size_t len, struct reply_streams *out);
 
 /** Reads the answer \p status to the question for the end of a line. */
 void reply_read_place(int status, const char *body, size_t len, struct reply_place *out);

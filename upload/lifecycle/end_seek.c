@@ -3,7 +3,6 @@
 #include "upload/lifecycle/end_seek.h"
 
 #include "base/log.h"
-#include "upload/core/backoff.h"
 #include "upload/core/expired.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
@@ -13,8 +12,6 @@
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 
-#define SEEK_BASE_MS  1000u
-#define SEEK_CAP_MS   60000u
 #define SEEK_SLOT_MS  20u
 #define SEEK_AGAIN_MS 600000u /* until a stream that is held is compared again */
 /* Whatever follows from an end that was told, it may change nothing, and the same be told
@@ -289,9 +286,9 @@ void end_seek_rest(struct stream *st, enum held_reason reason, uint64_t now_ms)
 /* A stream goes by positions or does not, for good: as it began at the backend, else by
  * what was sent of it. */
 static void seek_told_one(struct stream *st, const struct reply_stream *told,
-                          uint64_t now_ms)
+                          bool expired, uint64_t now_ms)
 {
-    static const struct reply_end nothing = {.at = {.file = 1}};
+    const struct reply_end nothing = {.at = {.file = 1}, .expired = expired};
     bool imported = st->head && !st->id && !st->end.at.file; /* from another agent */
     bool windowed =
         told ? told->without_positions : (st->sequence > 0 || imported) && !st->positions;
@@ -313,88 +310,8 @@ void end_seek_told_all(struct session *session, const struct reply_streams *told
         struct stream *st = session->stream[i];
         if (stream_takes_positions(st) && !st->offer &&
             st->channel < session->root->channels.count) {
-            seek_told_one(st, reply_stream_of(told, stream_channel(st)), now_ms);
+            seek_told_one(st, reply_stream_of(told, stream_channel(st)), told->expired,
+                          now_ms);
         }
-    }
-}
-
-static void seek_again(struct session *session, uint64_t now_ms)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        struct stream *st = session->stream[i];
-        if (!stream_knows_end(st) && st->rest == STREAM_PENDING && !st->offer) {
-            seek_wait(st, now_ms);
-        }
-    }
-}
-
-/* \return false if the answer is none. */
-static bool seek_read_ends(struct session *session, const struct transport_reply *reply,
-                           uint64_t now_ms)
-{
-    struct reply_streams told = {0};
-    if (reply->status == 200) {
-        reply_read_streams(reply->body, reply->body_len, &told);
-    }
-    if (told.readable) {
-        origin_note_epoch(&session->root->engine->origin, told.epoch, told.database);
-        end_seek_told_all(session, &told, now_ms);
-    }
-    return told.readable;
-}
-
-/* Likewise. In another epoch, the end itself may be another one. */
-static bool seek_read_place(struct session *session, const struct transport_reply *reply,
-                            uint64_t now_ms)
-{
-    struct engine *engine = session->root->engine;
-    struct stream *st = end_parting_asks(session);
-    struct reply_place told;
-    reply_read_place(reply->status, reply->body, reply->body_len, &told);
-    if (st && told.epoch && told.epoch != engine->origin.epoch) {
-        end_parting_drop(st);
-    } else if (st) {
-        end_parting_told(st, &told);
-    }
-    origin_note_epoch(&engine->origin, told.epoch, told.database);
-    if (st && told.what == PLACE_EXPIRED) {
-        end_parting_drop(st);
-        expired_note(st);
-    }
-    seek_again(session, now_ms);
-    return told.what != PLACE_UNREADABLE;
-}
-
-/* The session waits by itself, or everything does. */
-static void seek_failed(struct session *session, const struct transport_reply *reply,
-                        uint64_t now_ms)
-{
-    struct engine *engine = session->root->engine;
-    session->ends_at_ms =
-        now_ms + backoff_ms(engine->config.sys, ++session->ends_failures, SEEK_BASE_MS,
-                            SEEK_CAP_MS, reply->retry_after_ms);
-    (void)owner_failed(session, now_ms);
-    if (reply->status == 0 || reply->status >= 500 || reply->status == 429) {
-        counters_note_retry(&engine->counters, reply);
-        origin_failed_to_tell(&engine->origin, reply, now_ms);
-    } else if (reply->status == 401 || reply->status == 403 || reply->status < 400) {
-        origin_refused(&engine->origin, reply, now_ms);
-    }
-    seek_again(session, session->ends_at_ms);
-}
-
-void end_seek_on_reply(struct session *session, const struct transport_reply *reply,
-                       uint64_t now_ms)
-{
-    struct engine *engine = session->root->engine;
-    session->ends_in_flight = false;
-    engine->origin.answered = engine->origin.answered || reply->status != 0;
-    if (reply->kind == TRANSPORT_PLACE ? seek_read_place(session, reply, now_ms)
-                                       : seek_read_ends(session, reply, now_ms)) {
-        session->ends_failures = 0;
-        session->ends_at_ms = 0;
-        owner_ok(session);
-    } else {
-        seek_failed(session, reply, now_ms);
     }
 }

@@ -8,7 +8,6 @@
 
 #include "upload/core/offer.h"
 #include "upload/http/reply_positions.h"
-#include "upload/http/transport.h"
 
 /** \return true if the stream may be read: it is known where it ends at the backend. */
 bool end_seek_is_over(const struct stream *stream);
@@ -29,10 +28,6 @@ void end_seek_forget(struct stream *stream);
 
 /** The backend has told all streams of a session. */
 void end_seek_told_all(struct session *session, const struct reply_streams *told,
-                       uint64_t now_ms);
-
-/** Handles the answer to the question. */
-void end_seek_on_reply(struct session *session, const struct transport_reply *reply,
                        uint64_t now_ms);
 
 #endif

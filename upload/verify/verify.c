@@ -57,7 +57,7 @@ static gpufl_status verify_ends(struct verify *v, const char *id,
     struct transport_reply reply;
     gpufl_status status = verify_ask(v, &request, &reply);
     if (status == GPUFL_OK) {
-        reply_read_streams(reply.body, reply.status == 200 ? reply.body_len : 0, out);
+        reply_read_ends(reply.status, reply.body, reply.body_len, out);
         if (!out->readable) {
             snprintf(v->why, sizeof v->why, "HTTP %d: not the ends of a session",
                      reply.status);
@@ -139,7 +139,7 @@ static gpufl_status verify_channel(const struct looking *look,
         out->result = VERIFY_BY_WINDOWS;
         return GPUFL_OK;
     }
-    if (out->backend.expired) {
+    if (out->backend.expired || look->told.expired) {
         out->result = VERIFY_EXPIRED;
         return GPUFL_OK;
     }
@@ -173,7 +173,8 @@ static void verify_gone(const struct looking *look, struct verify_session *out)
 static void verify_named(const struct looking *look, const char *channel,
                          struct verify_session *out)
 {
-    if (channel_is_known(channel) && !reply_stream_of(&look->told, channel) &&
+    if (!look->told.expired && channel_is_known(channel) &&
+        !reply_stream_of(&look->told, channel) &&
         !verify_has_files(scan_find_channel(&look->scan, channel))) {
         verify_add(out, channel)->result = VERIFY_MISSING;
     }
