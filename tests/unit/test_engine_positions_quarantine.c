@@ -195,12 +195,69 @@ static void a_range_that_is_taken_the_second_time_has_left_quarantine(void **sta
     }
 }
 
+static void write_lines(struct live_session *s, bool end)
+{
+    for (int i = 0; i < LINES; i++) {
+        live_line(s, "device", "x", i);
+    }
+    if (end) {
+        live_line(s, "device", "shutdown", LINES);
+        live_close(s);
+    }
+}
+
+/* The state is lost, and for one run the backend declares no positions: it refuses what
+ * it has by them, and what follows. */
+static struct rig *refused_meanwhile(bool all)
+{
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    const char *positions = rig->version_body;
+    live_open(&s, rig->root, RIG_ID);
+    write_lines(&s, all);
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    if (!all) {
+        write_lines(&s, true);
+    }
+    rig->version_body = "{\"supported\":[\"1\"],\"live_windows\":true}";
+    rig_start(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_in_range(rig_summary(rig).ranges_quarantined, 1, 6);
+    rig_stop(rig);
+    rig->version_body = positions;
+    return rig;
+}
+
+static void what_an_end_that_is_proved_covers_leaves_quarantine(void **state)
+{
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        struct rig *rig = refused_meanwhile(all);
+        rig_start(rig);
+        for (int run = 0; run < 2; run++) {
+            rig_run(rig, 10 * MINUTES_MS, false);
+            assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+            assert_int_equal(rig_summary(rig).sessions_done, 1);
+            assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+            rig_same_as_file(rig, RIG_ID, "device");
+            assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_deleted_behind_a_kept_file_is_a_loss),
         cmocka_unit_test(a_kept_file_that_somebody_took_is_missed),
         cmocka_unit_test(a_range_that_is_taken_the_second_time_has_left_quarantine),
+        cmocka_unit_test(what_an_end_that_is_proved_covers_leaves_quarantine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,35 @@ void ranges_go_back(struct stream *st, const struct record_settled *to)
     ranges_keep_from(st->session->root, st->id, to->file, ranges_keep_settled, &back);
 }
 
+static bool range_ends_by(const struct record_quarantine *range,
+                          const struct stream_place *end)
+{
+    return range->file < end->file ||
+           (range->file == end->file && range->end <= end->offset);
+}
+
+/* What is left of a range once the stream has gone back into it is offered again. */
+void ranges_release_stored(struct stream *st, const struct reply_end *end)
+{
+    struct root *root = st->session->root;
+    const struct range_list *list = &root->quarantine;
+    size_t at = range_list_first(list, st->id, 0);
+    while (!end->losses && !end->skips && range_list_is_of(list, at, st->id) &&
+           range_ends_by(list->range[at], &end->at)) {
+        struct record_quarantine range = *list->range[at];
+        const struct record_released released = {.stream = range.stream,
+                                                 .file = range.file,
+                                                 .begin = range.begin,
+                                                 .stored = true};
+        if (!record_append_released(root->journal, &released) ||
+            !ranges_release(root, &released, &range)) {
+            return; /* it stays listed */
+        }
+        record_apply_released(&released, &range, &st->lines, &st->refused_lines);
+        st->session->quarantined -= st->session->quarantined > 0;
+    }
+}
+
 uint32_t ranges_next_in(const struct root *root, uint32_t stream, uint32_t file)
 {
     size_t at = range_list_first(&root->quarantine, stream, file);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "upload/core/stream.h"
+#include "upload/http/reply_positions.h"
 
 /** Adds a range that the journal has. \return false without memory. */
 bool ranges_restore(struct root *root, const struct record_quarantine *range);
@@ -40,6 +41,11 @@ uint32_t ranges_next_in(const struct root *root, uint32_t stream, uint32_t file)
 /** Removes the ranges of a stream that are behind \p to, where it goes back to: they are
  * offered again. Their lines are no longer counted. */
 void ranges_go_back(struct stream *stream, const struct record_settled *to);
+
+/** Its own bytes up to \p end are those that the backend has: if nothing of them was
+ * skipped or lost, what of them was refused before is stored now, and leaves quarantine.
+ */
+void ranges_release_stored(struct stream *stream, const struct reply_end *end);
 
 /** Removes all ranges of a stream. */
 void ranges_forget(struct root *root, uint32_t stream);

@@ -28,7 +28,7 @@ bool record_goes_back(const struct record_settled *settled, uint32_t file,
 bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,
                              uint64_t offset)
 {
-    return range->file < file || (range->file == file && range->begin < offset);
+    return range->file < file || (range->file == file && range->end <= offset);
 }
 
 void record_apply_released(const struct record_released *released,

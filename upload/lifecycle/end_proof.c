@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/shifted_stream.h"
@@ -125,6 +126,9 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
     struct stream_end own = {.head = walk->at.head, .mark = run->mark, .torn = run->torn};
     bool blind = own.head && !st->head; /* of its own, it does not know the file */
     bool same = !st->voided && !blind && stream_ends_at(st, &p->told.at);
+    if (!p->check && !p->file_only && !own.head) {
+        ranges_release_stored(st, &p->told);
+    }
     if (!p->check && !(same ? proof_confirm(st) : position_adopt(st, &p->told, &own))) {
         return PROOF_WAITS;
     }
@@ -142,7 +146,6 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
 /* The run has reached the place. */
 static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
 {
-    bool lossy = p->told.losses || st->end.losses;
     if (p->file_only) {
         bool equal = p->told.at.offset && p->run.file_crc == p->told.file_crc;
         return equal ? proof_settle(st, p) : PROOF_OTHER;
@@ -150,7 +153,7 @@ static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
     if (p->run.crc == p->told.at.crc && p->run.file_crc == p->told.file_crc) {
         return proof_settle(st, p);
     }
-    if (!lossy) {
+    if (!p->told.losses && !st->end.losses) {
         return PROOF_OTHER;
     }
     proof_from_file(p);
@@ -225,11 +228,8 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     bool last = p->file == p->told.at.file;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
-    if (status == GPUFL_BUSY) {
-        return PROOF_GOES_ON;
-    }
     if (status != GPUFL_OK) {
-        return proof_problem(p, status, &chunk);
+        return status == GPUFL_BUSY ? PROOF_GOES_ON : proof_problem(p, status, &chunk);
     }
     uint64_t left = last ? p->told.at.offset - p->run.offset : UINT64_MAX;
     uint64_t there = chunk.len + chunk.hole; /* one of them is 0 */

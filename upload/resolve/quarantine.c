@@ -30,7 +30,7 @@ bool quarantine_at(const struct engine *engine, size_t index, struct quarantined
                                     .channel = stream_channel(st),
                                     .window = st->kind == STREAM_VERBATIM,
                                     .head = st->head,
-                                    .skipped = st->positions,
+                                    .passed = st->positions,
                                     .is_at_head = st->file == q->file};
         quarantine_read_name(out);
     }
@@ -138,10 +138,10 @@ gpufl_status quarantine_offer(const struct engine *engine, struct transport *tra
     size_t len;
     bool gz;
     const void *frame;
-    if (range->skipped) {
+    if (range->passed) {
         snprintf(said, 256,
-                 "the backend has noted it as skipped, and takes no line out "
-                 "of order: drop it");
+                 "the backend has what follows it, and takes no line out of order: drop "
+                 "it");
         return GPUFL_PARTIAL;
     }
     gpufl_status status =

@@ -23,7 +23,7 @@ struct quarantined {
     const char *path;    /**< of its session, below the root */
     const char *session; /**< its id */
     const char *channel;
-    bool skipped;    /**< the backend, which knows positions, has noted it as such */
+    bool passed;     /**< the backend, which knows positions, has what follows */
     bool window;     /**< a sealed window of the existing client: the whole file */
     uint64_t head;   /**< of its channel's current file, in the 1.1 layout */
     bool is_at_head; /**< the range lies in that file */
