@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written to a file without a name is gone when its descriptor is closed. */
+/* What is written to a file without a name is gone when its descriptor is closed; what
+ * others cut off is gone at once. */
 #include "collector-lib/core/active_name.h"
 
 #include <errno.h>
@@ -69,11 +70,36 @@ static void say_replaced(struct channel_file *file, enum channel channel, const 
     }
 }
 
+/* By logrotate with copytruncate, say. */
+static struct session_amount active_name_lose_end(struct channel_file *file, int dir,
+                                                  enum channel channel, const char *id,
+                                                  const struct session_amount *had)
+{
+    const struct session_amount rest = channel_file_keep_rest(file);
+    const struct session_amount lost = {
+        .lines = had->lines > rest.lines ? had->lines - rest.lines : 0,
+        .bytes = had->bytes > rest.bytes ? had->bytes - rest.bytes : 0};
+    library_log(GPUFL_LOG_ERROR,
+                "%s/%s.log was cut by another program: %" PRIu64
+                " %s lost (leave the files of a running session alone)",
+                id, channel_name(channel), lost.lines,
+                plural(lost.lines, "line is", "lines are"));
+    active_name_mark(file, dir, channel,
+                     (struct active_loss){"active_file_cut", lost.lines});
+    file->loss_marked = false; /* nothing brings them back */
+    return lost;
+}
+
 enum active_name active_name_keep(struct channel_file *file, int dir,
                                   enum channel channel, const char *id,
+                                  const struct session_amount *had,
                                   struct session_amount *lost)
 {
     *lost = (struct session_amount){0};
+    if (channel_file_is_cut(file)) {
+        *lost = active_name_lose_end(file, dir, channel, id, had);
+        return ACTIVE_NAME_GIVEN_UP;
+    }
     if (file->loss_marked && own_fd_is_ours(&file->own) &&
         channel_file_is_named(file, dir, channel)) {
         active_name_unmark(file, dir, channel); /* somebody has moved it back */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the name of an active file that other programs remove or replace, and says what
+/* Keeps an active file that other programs remove, rename, replace or cut, and says what
  * is lost. */
 #ifndef GPUFL_COLLECTOR_CORE_ACTIVE_NAME_H
 #define GPUFL_COLLECTOR_CORE_ACTIVE_NAME_H
@@ -12,15 +12,17 @@ enum active_name {
     ACTIVE_NAME_RESTORED, /**< it has another inode */
     ACTIVE_NAME_LOST,     /**< a later try may succeed; until then, the loss is marked */
     ACTIVE_NAME_SEALED,   /**< it has its next number: begin a new one */
-    ACTIVE_NAME_GIVEN_UP, /**< a file of other content has it, and the loss is marked:
-                             seal that file, so that what follows is kept in a new one */
+    ACTIVE_NAME_GIVEN_UP, /**< a file of other content has it, or it was cut, and the loss
+                             is marked: seal that file, so that what follows is kept in a
+                             new one */
 };
 
-/** Checks the name of the active file, and restores it where possible. \p id, of the
- * session, is for messages; each loss is said once. \p lost: the lines and bytes of it
- * that no file with its name has. */
+/** Checks the active file and its name, and restores that where possible. \p id, of the
+ * session, is for messages; each loss is said once. \p lost: of what was written to it
+ * (\p had) the lines and bytes that no file with its name has. */
 enum active_name active_name_keep(struct channel_file *file, int dir,
                                   enum channel channel, const char *id,
+                                  const struct session_amount *had,
                                   struct session_amount *lost);
 
 #endif

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -184,10 +185,8 @@ bool channel_file_has_name(const struct channel_file *file, int dir, enum channe
     char name[LAYOUT_PATH_MAX];
     struct stat st;
     layout_active(name, channel_name(channel), false);
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        return errno != ENOENT || fstat(file->own.fd, &st) < 0 || st.st_nlink > 0;
-    }
-    return channel_file_is_named(file, dir, channel);
+    bool unknown = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT;
+    return unknown || channel_file_is_named(file, dir, channel);
 }
 
 /* How many bytes both begin with; -1 = one of them cannot be read. */
@@ -266,6 +265,36 @@ static bool channel_file_put_back(struct channel_file *file, int dir, const char
     own_fd_close(&copy);
     errno = saved;
     return false;
+}
+
+bool channel_file_is_cut(const struct channel_file *file)
+{
+    struct stat st;
+    return own_fd_is_ours(&file->own) && fstat(file->own.fd, &st) == 0 &&
+           (uint64_t)st.st_size < file->size_bytes;
+}
+
+bool channel_file_any_is_cut(const struct channel_file *file, unsigned count)
+{
+    bool any = false;
+    for (unsigned i = 0; !any && i < count; i++) {
+        any = channel_file_is_cut(&file[i]);
+    }
+    return any;
+}
+
+struct session_amount channel_file_keep_rest(struct channel_file *file)
+{
+    struct session_amount rest = {0};
+    char bytes[16384];
+    off_t at = 0;
+    for (ssize_t n; (n = pread(file->own.fd, bytes, sizeof bytes, at)) > 0; at += n) {
+        const char *last = memrchr(bytes, '\n', (size_t)n);
+        rest.lines += session_parts_lines(bytes, (size_t)n);
+        rest.bytes = last ? (uint64_t)(at + (last - bytes) + 1) : rest.bytes;
+    }
+    file->size_bytes = rest.bytes;
+    return rest;
 }
 
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,

@@ -47,8 +47,8 @@ void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
 bool channel_file_is_named(const struct channel_file *file, int dir,
                            enum channel channel);
 
-/** False if another program has removed the active file, or put another one in its place.
- */
+/** False if another program has removed the active file, has given it another name than
+ * its next one, or has put another file in its place. */
 bool channel_file_has_name(const struct channel_file *file, int dir,
                            enum channel channel);
 
@@ -56,6 +56,16 @@ bool channel_file_has_name(const struct channel_file *file, int dir,
  * neither be finished nor undone, or another program has renamed it. */
 bool channel_file_is_sealed(const struct channel_file *file, int dir,
                             enum channel channel);
+
+/** True if another program has cut the active file. */
+bool channel_file_is_cut(const struct channel_file *file);
+
+/** True if one of \p count files is. */
+bool channel_file_any_is_cut(const struct channel_file *file, unsigned count);
+
+/** Notes how much is left of a file that was cut. Half a line stays, from which readers
+ * see that it was. \return the whole lines. */
+struct session_amount channel_file_keep_rest(struct channel_file *file);
 
 enum channel_restored {
     CHANNEL_RESTORED,

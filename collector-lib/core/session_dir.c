@@ -253,8 +253,8 @@ static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
     if (session_dir_is_gone(dir)) {
         return false;
     }
-    enum active_name name =
-        active_name_keep(&dir->file[channel], dir->own.fd, channel, dir->id, &lost);
+    enum active_name name = active_name_keep(&dir->file[channel], dir->own.fd, channel,
+                                             dir->id, &dir->parts[channel].active, &lost);
     session_parts_lose(&dir->parts[channel], &lost, name == ACTIVE_NAME_GIVEN_UP);
     switch (name) {
     case ACTIVE_NAME_KEPT:
@@ -362,14 +362,6 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
     }
 }
 
-void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns)
-{
-    if (mono_ns - dir->names_checked_ns >= NAMES_EVERY_NS) {
-        dir->names_checked_ns = mono_ns;
-        session_dir_restore_names(dir);
-    }
-}
-
 void session_dir_restore_names(struct session_dir *dir)
 {
     bool whole = true;
@@ -379,6 +371,15 @@ void session_dir_restore_names(struct session_dir *dir)
     }
     if (dir->appending && whole) {
         session_dir_tell_files(dir);
+    }
+}
+
+void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns)
+{
+    if (mono_ns - dir->names_checked_ns >= NAMES_EVERY_NS ||
+        channel_file_any_is_cut(dir->file, CHANNEL_COUNT)) {
+        dir->names_checked_ns = mono_ns;
+        session_dir_restore_names(dir);
     }
 }
 

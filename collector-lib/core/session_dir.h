@@ -65,13 +65,13 @@ bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 
-/** Gives an active file that somebody has removed, or replaced by a copy, its name back,
- * with all that was written. If a file of other content has the name, a loss marker and a
- * message on stderr say so, and a new active file begins. Tells in the lock file that
- * what was appended is there. */
+/** Gives an active file that somebody has removed, renamed, or replaced by a copy, its
+ * name back, with all that was written. If a file of other content has the name, or the
+ * file was cut, a loss marker and a message on stderr say so, and a new active file
+ * begins. Tells in the lock file that what was appended is there. */
 void session_dir_restore_names(struct session_dir *dir);
 
-/** The same once a second. */
+/** The same once a second, and as soon as a file was cut. */
 void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns);
 
 /** \return what of the channel would be lost, if it were the end now, as far as the last

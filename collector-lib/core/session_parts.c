@@ -12,6 +12,14 @@ static void session_amount_add(struct session_amount *to,
     to->noted += more->noted;
 }
 
+static void session_amount_subtract(struct session_amount *from,
+                                    const struct session_amount *part)
+{
+    from->lines -= part->lines < from->lines ? part->lines : from->lines;
+    from->bytes -= part->bytes < from->bytes ? part->bytes : from->bytes;
+    from->noted -= part->noted < from->noted ? part->noted : from->noted;
+}
+
 static void session_parts_count(struct session_parts *parts,
                                 const struct session_amount *more)
 {
@@ -48,6 +56,7 @@ void session_parts_lose(struct session_parts *parts, const struct session_amount
     part.noted = part.lines ? parts->active.noted : 0;
     if (for_good) {
         session_amount_add(&parts->lost, &part);
+        session_amount_subtract(&parts->active, &part);
         part = (struct session_amount){0};
     }
     parts->unnamed = part;

@@ -331,8 +331,9 @@ struct gpufl_stats {
     uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
     uint64_t samples;         /**< of the host and of devices, in the files */
     uint64_t bytes_written;   /**< that are in the files */
-    uint64_t bytes_lost;      /**< lines that could not be written, or whose file another
-                                 program has removed or replaced */
+    uint64_t bytes_lost;      /**< lines that could not be written, or whose active file
+                                 another program has removed, replaced or cut: of sealed
+                                 files, which uploaders delete, nothing is noticed */
     uint64_t names_overflowed; /**< uses of "(other)" since the process started */
     uint64_t calls_dropped;  /**< launches, copies and sets that have no scope, stack and
                                   external id because a ring was full */

@@ -140,10 +140,11 @@ def _replaced(place, backend, replace):
 
 
 def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
-    """By sed -i, by cp and mv, by gzip and gunzip: the rest was written to a file without a name, and lost."""
+    """By sed -i, by cp and mv, by gzip and gunzip, or renamed: the rest was written to a file without its name."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
-    for replace in (lambda f: _edited(f, "s/no such text/x/"), _copied, _packed_and_unpacked):
+    for replace in (lambda f: _edited(f, "s/no such text/x/"), _copied, _packed_and_unpacked,
+                    lambda f: f.rename(place.path / "elsewhere")):
         said, session = _replaced(place, backend, replace)
         equal(said, "", "nothing is lost")
         until(lambda d=session: backend.complete(d.name), "complete")
@@ -206,6 +207,24 @@ def an_active_file_that_was_replaced_by_other_content_is_a_loss(place):
     check(not backend.session(session.name)["verified"], "not complete")
     equal(place.run("gpufl", "status", place.logs).returncode, 1, "status")
     equal(lib.upload(place, backend.url).returncode, 1, "an upload")
+
+
+def an_active_file_that_was_cut_is_a_loss(place):
+    """As by logrotate with copytruncate, or within a line: it is said and counted, and what follows has its names."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url)
+    for left in (lambda size: 0, lambda size: size - 100):
+        said, session = _replaced(place, backend, lambda f, left=left: os.truncate(f, left(f.stat().st_size)))
+        equal(said.count("system.log was cut by another program: "), 1, said)
+        marker = json.loads((session / ".gpufl-transport-loss.system.1.json").read_text())
+        equal(marker["reason"], "active_file_cut", f"{marker}")
+        check(f": {marker['lines']} line" in said and marker["lines"] > 0, f"{said} {marker}")
+        lines = [json.loads(line) for line in (session / "system.log").read_text().splitlines()]
+        equal((lines[0]["type"], lines[-1]["type"]), ("job_start", "shutdown"), "what follows")
+        told = next(line for line in lines if line["type"] == "capture_capabilities")
+        equal(told["losses"]["lines"], marker["lines"], f"{told}")
+        check(not backend.session(session.name)["verified"], "not complete")
+        shutil.rmtree(session)
 
 
 def a_loss_is_marked_while_an_active_file_cannot_be_restored(place):
