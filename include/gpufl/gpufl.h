@@ -142,7 +142,9 @@ struct gpufl_init_options {
                                       GPUFL_SYSTEM_SAMPLE_RATE_MS */
     int kernel_sample_rate_ms;       /**< deprecated, no effect */
     bool continuous_system_sampling; /**< true: sample from init to shutdown; false: only
-                                          inside scopes and phases (gpufl_system_start).
+                                          inside scopes and phases (gpufl_system_start),
+                                          from up to 40 ms behind the begin of the first
+                                          one on: shorter ones have few samples or none.
                                           No effect while system_sample_rate_ms is 0,
                                           which the environment may set */
     enum gpufl_backend_kind backend; /**< if no GPU of the vendor that it names answers,

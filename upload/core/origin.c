@@ -80,7 +80,7 @@ void origin_failure(const struct transport_reply *reply, char why[256])
 {
     char said[160] = "";
     if (reply->status == 0) {
-        snprintf(why, 256, "no answer: %s", reply->error);
+        snprintf(why, 256, "no answer: %.200s", reply->error);
         return;
     }
     if (!reply->web_page) { /* of what stands in front of it, mostly: its status, in HTML
