@@ -131,10 +131,10 @@ int loop_end(const struct loop *loop)
     say_what_is_left(&s, left, sizeof left);
     log_line(&loop->log, all ? LOG_AT_INFO : LOG_AT_WARN, "agent.stopped",
              "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu blocked=%u "
-             "away=%u refused=%llu%s%s%s",
-             (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
-             (unsigned long long)s.ranges_quarantined, s.sessions_blocked,
-             s.sessions_away,
+             "away=%u ended=%u refused=%llu%s%s%s",
+             (unsigned long long)s.lines_acked, s.sessions_done - s.sessions_lacking,
+             s.streams_pending, (unsigned long long)s.ranges_quarantined,
+             s.sessions_blocked, s.sessions_away, s.sessions_lacking,
              (unsigned long long)(s.lines_rejected + s.lines_refused_final),
              left[0] ? " note=\"" : "", left, left[0] ? "\"" : "");
     if (loop->replaced) {

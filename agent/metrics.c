@@ -26,12 +26,14 @@ static void write_backlog(struct text *out, const struct engine *engine)
         out, "sessions", "gauge",
         "Sessions by state: live = being written, ended = being sent, waiting = ended "
         "and queued, blocked = cannot complete without intervention, away = their "
-        "directory is not there, complete.");
+        "directory is not there, lossy = ended, but the backend knows that lines are "
+        "missing, complete.");
     metrics_line(out, "gpufl_agent_sessions{state=\"live\"} %u", b.live);
     metrics_line(out, "gpufl_agent_sessions{state=\"ended\"} %u", b.ended);
     metrics_line(out, "gpufl_agent_sessions{state=\"waiting\"} %u", b.parked_session);
     metrics_line(out, "gpufl_agent_sessions{state=\"blocked\"} %u", b.blocked);
     metrics_line(out, "gpufl_agent_sessions{state=\"away\"} %u", b.away);
+    metrics_line(out, "gpufl_agent_sessions{state=\"lossy\"} %u", b.lossy);
     metrics_line(out, "gpufl_agent_sessions{state=\"complete\"} %u", b.complete);
 }
 

@@ -127,7 +127,8 @@ void holder_session_note_line(struct holder_session *session,
     told->ends = told->ends || line->ends;
     told->doubted = told->doubted || (epoch && line->epoch && line->epoch != epoch &&
                                       session->compared != epoch);
-    told->gap = told->gap || line->marks & MARK_GAP;
+    told->gap = told->gap || line->marks & MARK_GAP ||
+                (line->losses && !(line->marks & MARK_LOST));
     told->refused_lines += line->refused_lines;
 }
 

@@ -71,7 +71,8 @@ static bool show_channel(struct status *s, const char *name,
 {
     bool waits = state->waiting_files || state->waiting_bytes || state->untold;
     bool settled = !waits && !state->figures_untold && !state->refused_lines &&
-                   !state->front_missing && !state->missing;
+                   !state->front_missing && !state->missing &&
+                   !(state->losses && !state->lost);
     s->end.all_sent = s->end.all_sent && settled;
     s->end.waiting = s->end.waiting || waits;
     s->end.untold = s->end.untold || state->figures_untold;
@@ -170,6 +171,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         struct channel_state state = state_of(s, &session, &scan, i);
         settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
+                      (state.losses && !state.lost) ||
                       (state.refused_lines &&
                        !journal_read_is_quarantined(&s->journal, selected->path));
     }

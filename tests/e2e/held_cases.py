@@ -448,6 +448,21 @@ def backend_unproved(scene):
     return writer, {line for line in lines_of(writer) if b'"device"' in line and b'"shutdown"' in line}
 
 
+def lost_elsewhere(scene):
+    """Another uploader has given up a file that this directory has."""
+    writer = _rotated(Live(scene.home))
+    writer.end()
+    file = writer.dir / "device.2.log"
+    other = scene.place.path / "other"
+    shutil.copytree(scene.home, other)
+    (other / writer.id / file.name).unlink()
+    equal(lib.upload(scene.place, scene.origin.url, directory=other).returncode, 1, "it is held there")
+    equal(scene.place.run("gpufl", "resolve", other, writer.id).returncode, 0, "and given up")
+    equal(lib.upload(scene.place, scene.origin.url, directory=other).returncode, 0, "the rest is sent")
+    shutil.rmtree(other)
+    return writer, set(file.read_bytes().splitlines())
+
+
 def moved(scene):
     """Its directory is gone, and a copy is in another group."""
     writer = Live(scene.home)

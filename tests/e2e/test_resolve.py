@@ -692,6 +692,53 @@ def a_loss_that_was_declared_is_final_also_when_the_file_comes_back(place):
             check("part of it was given up" in text, text)
 
 
+def _given_up_at(place, backend, logs):
+    """File 2 of a session is away, and given up. The writer, and the file."""
+    writer = Live(logs)
+    for _ in range(3):
+        write(writer)
+        writer.rotate("device")
+    writer.end()
+    file = writer.dir / "device.2.log"
+    kept = file.read_bytes()
+    file.unlink()
+    equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
+    equal(place.run("gpufl", *_command(place, logs)).returncode, 0, "it is given up")
+    return writer, file, kept
+
+
+def _is_not_complete(place, backend, logs, writer, code, ended):
+    """By upload and status, as often as one asks."""
+    for _ in range(2):
+        done = lib.upload(place, backend.url, directory=logs)
+        equal((done.returncode, done.result["sessions_complete"], done.result["sessions_ended"]), (code, 0, ended), done.stdout)
+        check(code == 0 or writer.id in done.result["message"], done.stdout)
+    equal(place.run("gpufl", "status", logs).returncode, code, "status")
+
+
+def what_was_given_up_elsewhere_is_not_complete_where_it_is(place):
+    """The whole directory, with the file that another uploader gave up, and a state that knows nothing of that."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    first, whole = _logs(place, "first"), _logs(place, "whole")
+    writer, file, kept = _given_up_at(place, backend, first)
+    _is_not_complete(place, backend, first, writer, 0, 1)
+    shutil.copytree(writer.dir, whole / writer.id)
+    (whole / writer.id / file.name).write_bytes(kept)
+    shutil.rmtree(first)
+    _is_not_complete(place, backend, whole, writer, 1, 0)
+    for code in (1, 0):
+        agent = lib.agent(place, backend.url, "--exit-when-drained", "--delete-acked=acknowledged", folder=whole)
+        equal(agent.wait(20 * lib.SLOW), code, agent.log.read_text())
+        check("complete=0" in agent.log.read_text() and "session.complete" not in agent.log.read_text(), agent.log.read_text())
+        equal((whole / writer.id / file.name).read_bytes(), kept, "it may be the only one")
+        words = _command(place, whole)
+        equal(words is None, code == 0, words)
+        if words:
+            done = place.run("gpufl", *words)
+            equal(done.returncode, 0, done.stdout + done.stderr)
+    _is_not_complete(place, backend, whole, writer, 0, 1)
+
+
 def an_active_file_that_was_compressed_early_is_given_up(place):
     writer = Live(place.logs)
     write(writer)

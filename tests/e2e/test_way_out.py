@@ -14,7 +14,8 @@ from held import HELD
 from lib import Failed, check, equal, until
 
 POSITIONS = ("backend_other", "backend_longer", "backend_unproved")
-SHOWN = {"not_read": "not read: 1 file", "gap": "files of it were gone before they were read", "refused": "7 lines refused"}
+SHOWN = {"not_read": "not read: 1 file", "gap": "files of it were gone before they were read", "refused": "7 lines refused",
+         "lost_elsewhere": "1 range is lost at the backend"}
 GIVEN_UP = {
     "missing": "device file 2", "deleted": "device", "shorter": "device file 1 from byte 557", "late": "device file 3",
     "other": "device file 1 from byte 557", "active_gone": "device file 3", "channel_gone": "scope file 1",
@@ -26,6 +27,7 @@ GIVEN_UP = {
     "backend_other": "device", "backend_longer": "device", "backend_unproved": "device", "falls_short": "device file 4",
     "manifest_damaged": "its manifest", "manifest_unreadable": "its manifest", "manifest_gone": "its manifest",
     "not_read": "1 file", "gap": "device", "refused": "device 7 lines",
+    "lost_elsewhere": "device",
     "missing_unsent": "device file 1", "damaged_unsent": "device file 1",
     "damaged_in_a_line": "device file 1 from byte 281", "damaged_in_a_long_line": "device file 1 from byte 281",
     "compressed_nothing": "device file 2"}
@@ -151,7 +153,7 @@ def _sends_again(scene, writer, lost, key, running):
 
 def _leads_out(case, running):
     with lib.a_place() as place:
-        scene = held_cases.Scene(place, case in POSITIONS or case in MORE)
+        scene = held_cases.Scene(place, case in (*POSITIONS, *MORE, "lost_elsewhere"))
         try:
             writer, lost = getattr(held_cases, case)(scene)
             again = case in HELD and HELD[case][0] == "FORCE"

@@ -268,6 +268,12 @@ static void behind_a_loss_the_file_alone_is_compared(void **state)
     (void)state;
     struct live_session s;
     struct rig *rig = cut_behind_a_loss(&s, false);
+    struct resolve_result result;
+    assert_false(is_held(rig, HELD_BACKEND_OTHER));
+    assert_ended(rig, 0); /* nobody has given up here what the backend lacks */
+    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+    assert_int_equal(engine_counters(rig->engine)->lost[HELD_LOST_ELSEWHERE], 1);
+    rig_run(rig, 10 * MINUTES_MS, false);
     assert_ended(rig, 2);
     rig_delete(rig);
     rig = cut_behind_a_loss(&s, true);

@@ -11,6 +11,7 @@
 
 #include "base/crc32c.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/registry.h"
 #include "upload/resolve/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
@@ -555,6 +556,15 @@ static void behind_a_loss_the_checksum_of_the_file_decides(void **state)
     uint64_t before = device(rig)->end.at.lines;
     run_again(rig);
     assert_int_equal(device(rig)->end.at.lines, before + 1);
+    assert_ended(rig, 0); /* that it was given up, the lost journal said */
+    /* As an earlier version ended it. */
+    assert_true(record_append_done(rig->engine->root[0]->journal, RIG_ID, SESSION_LACKS));
+    rig_stop(rig);
+    run_again(rig);
+    assert_ended(rig, 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
     assert_ended(rig, 2);
     rig_delete(rig);
 }

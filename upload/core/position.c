@@ -184,12 +184,15 @@ static void position_note_lost_after(struct stream *st, bool lost_after)
 
 /* The record of a skip is lost, or the answer to it was not heard: a range is one line at
  * least. Half a line that a killed writer left at the end is no line that was refused. */
-static void position_note_skips(struct stream *st, uint32_t skips)
+static void position_note_lacks(struct stream *st, uint32_t skips)
 {
-    if (st->id && !st->lost && st->refused_lines < skips) {
-        st->refused_lines = skips;
+    bool lost = stream_is_lost_elsewhere(st);
+    if (st->id && !st->lost && (lost || st->refused_lines < skips)) {
+        st->refused_lines = st->refused_lines < skips ? skips : st->refused_lines;
+        st->keep = st->keep || lost;
         struct record_stream record = stream_record(st);
         (void)!record_append_stream(st->session->root->journal, &record);
+        stream_say_lost_elsewhere(st);
     }
 }
 
@@ -205,7 +208,7 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
         return false;
     }
     position_note_lost_after(st, lost_after);
-    position_note_skips(st, end->skips - (own->torn && end->skips > 0));
+    position_note_lacks(st, end->skips - (own->torn && end->skips > 0));
     return true;
 }
 

@@ -172,6 +172,15 @@ bool session_falls_short(const struct session *session)
     return false;
 }
 
+bool session_is_lost_elsewhere(const struct session *session)
+{
+    bool lost = false;
+    for (unsigned i = 0; i < session->streams; i++) {
+        lost = lost || stream_is_lost_elsewhere(session->stream[i]);
+    }
+    return lost;
+}
+
 bool session_blocked(const struct session *session)
 {
     return session->loss || session_blocked_otherwise(session);
@@ -181,7 +190,7 @@ bool session_blocked_otherwise(const struct session *session)
 {
     if (session->unread || session->salvage != SESSION_SALVAGE_NONE ||
         session_any_held(session) || session->quarantined ||
-        session_falls_short(session)) {
+        session_falls_short(session) || session_is_lost_elsewhere(session)) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {

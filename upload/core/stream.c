@@ -148,6 +148,18 @@ bool stream_ends_at(const struct stream *st, const struct stream_place *place)
     return stream_place_is(place, begins_later ? &nothing : &st->end.at);
 }
 
+bool stream_is_lost_elsewhere(const struct stream *st)
+{
+    return st->positions && st->end.losses && !st->lost && !st->gap;
+}
+
+void stream_say_lost_elsewhere(const struct stream *st)
+{
+    if (stream_is_lost_elsewhere(st)) {
+        session_say_hold(st->session, stream_channel(st), held_text(HELD_LOST_ELSEWHERE));
+    }
+}
+
 bool stream_is_cut(const struct stream *st)
 {
     return (st->end.state == END_CUT || st->end.state == END_COPY) && st->cut_at;

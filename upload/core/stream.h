@@ -229,6 +229,13 @@ bool stream_knows_end(const struct stream *stream);
  * of which a person gave up the first files before anything was sent ends at nothing. */
 bool stream_ends_at(const struct stream *stream, const struct stream_place *place);
 
+/** \return true if the backend was told by others that lines of it are lost: whatever its
+ * files hold of them, the backend takes them no more. */
+bool stream_is_lost_elsewhere(const struct stream *stream);
+
+/** Says it, if it is so. */
+void stream_say_lost_elsewhere(const struct stream *stream);
+
 /** \return true if its file ends before its end, as it was when that was found. */
 bool stream_is_cut(const struct stream *stream);
 

@@ -108,7 +108,8 @@ static void backlog_measure_session(struct measure *m, const struct session *s)
 
 static void backlog_count(struct backlog *out, const struct session *s)
 {
-    unsigned *which = s->state == SESSION_DONE                       ? &out->complete
+    bool lacks = s->outcome == SESSION_LACKS;
+    unsigned *which = s->state == SESSION_DONE ? (lacks ? &out->lossy : &out->complete)
                       : session_blocked(s) || session_hold_stands(s) ? &out->blocked
                       : session_writer_is_gone(s)                    ? &out->ended
                                                                      : &out->live;
@@ -122,7 +123,8 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
     *out = (struct backlog){0};
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
-        out->complete += root->parked.complete;
+        out->complete += root->parked.complete - root->parked.lacking;
+        out->lossy += root->parked.lacking;
         out->parked_session += root->parked.waiting.count;
         out->away += root->parked.away;
         out->blocked += root->parked.held + root->parked.replaced;

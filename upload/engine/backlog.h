@@ -18,6 +18,7 @@ struct backlog {
     unsigned parked_session; /**< ended and waiting for their turn */
     unsigned blocked;        /**< never complete: quarantine, refusal, loss, held */
     unsigned away;           /**< not complete, and their directory is not there */
+    unsigned lossy;          /**< ended, and the backend knows that lines are missing */
     unsigned complete;
 };
 

@@ -212,7 +212,8 @@ static void report_count_away(const struct session *s, struct engine_summary *ou
 /* Part of it was not even sent. */
 static bool report_keeps_back(const struct session *s)
 {
-    return session_hold_stands(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE;
+    return session_hold_stands(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE ||
+           session_is_lost_elsewhere(s);
 }
 
 /* The first one is named, and its user, if that is another one. */
@@ -239,10 +240,10 @@ static void report_name_held_of(struct engine_summary *out, const struct session
         report_name_held(out, s, "", s->hold_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
-        if (stream_hold_stands(s->stream[i])) {
-            report_name_held(out, s, stream_channel(s->stream[i]),
-                             s->stream[i]->hold_reason);
-        }
+        const struct stream *st = s->stream[i];
+        uint8_t lost = stream_is_lost_elsewhere(st) ? HELD_LOST_ELSEWHERE : HELD_NOT;
+        report_name_held(out, s, stream_channel(st),
+                         stream_hold_stands(st) ? st->hold_reason : lost);
     }
 }
 

@@ -165,11 +165,11 @@ static void replay_session(struct root *root, const struct journal_record *raw)
             offer_return(root->engine, st->offer);
         }
     }
-    if (session && raw->type == JOURNAL_DONE) {
+    if (session && raw->type == JOURNAL_DONE && !session_is_lost_elsewhere(session)) {
         session->state = SESSION_DONE;
         session->outcome = record.outcome;
         parking_complete(session);
-    } else if (session) {
+    } else if (session && raw->type == JOURNAL_FORGET) {
         session_unlist_ranges(session);
         session_drop(session);
     }

@@ -199,7 +199,12 @@ bool completion_done(struct session *session)
     session_set_state(session, SESSION_DONE);
     root->cursor_stale = true;
     root->change_stamp++;
-    log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
+    if (session->outcome == SESSION_LACKS) {
+        log_error(root->engine->config.log, "session.ended",
+                  "session=%s note=\"the backend lacks lines of it\"", session->id);
+    } else {
+        log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
+    }
     return true;
 }
 
@@ -319,7 +324,6 @@ static void completion_note_epoch(struct session *session)
 static void completion_accepted(struct session *session,
                                 const struct transport_reply *reply, uint64_t now_ms)
 {
-    struct engine *engine = session->root->engine;
     if (!completion_note_outcome(session, reply)) {
         completion_failed(session, reply, now_ms);
         return;
@@ -327,11 +331,7 @@ static void completion_accepted(struct session *session,
     owner_ok(session);
     session->complete_failures = 0;
     completion_note_epoch(session);
-    if (completion_done(session) && session->outcome == SESSION_LACKS) {
-        log_error(engine->config.log, "session.ended",
-                  "session=%s note=\"the backend knows that lines of it are missing\"",
-                  session->id);
-    }
+    (void)completion_done(session);
 }
 
 /* Retention has deleted the session. If it was complete before, it stays so. */

@@ -124,6 +124,25 @@ static bool resolve_copy(const struct resolving *r)
     return true;
 }
 
+/* What another uploader gave up is taken for given up here, too. */
+static bool resolve_lost_elsewhere(const struct resolving *r)
+{
+    struct stream *st = r->stream;
+    bool other = r->reason != HELD_NOT || r->may_double || st->offer;
+    if (other || !stream_is_lost_elsewhere(st)) {
+        return false;
+    }
+    st->lost = st->keep = true;
+    struct record_stream record = stream_record(st);
+    if (!record_append_stream(st->session->root->journal, &record)) {
+        st->lost = false;
+        return false;
+    }
+    resolve_text_add(r->out, stream_channel(st), "", HELD_LOST_ELSEWHERE);
+    resolve_say(r->out, st->session, stream_channel(st), HELD_LOST_ELSEWHERE);
+    return true;
+}
+
 static void resolve_stream(struct stream *st, struct resolve_result *out)
 {
     struct gz_cache *gz = &st->session->root->engine->gz;
@@ -136,10 +155,12 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
     if (stream_is_cut(st) && !missing_behind_cut(st)) {
+        (void)resolve_lost_elsewhere(&r);
         return;
     }
     resolve_find(&r);
-    bool done = gz->busy || resolve_told(&r) || resolve_copy(&r);
+    bool done =
+        gz->busy || resolve_told(&r) || resolve_copy(&r) || resolve_lost_elsewhere(&r);
     if (done || gz->busy) {
         out->busy += gz->busy;
         return;
