@@ -163,6 +163,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
     bool not_read = scan.unread.names && !session.unread_given_up;
     bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE ||
                        (session.done && directory_is_closed(s->root, selected->path));
+    bool quarantined = journal_read_is_quarantined(&s->journal, selected->path);
     bool settled = !session.problem && !not_read;
     s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
     s->end.lossy += session.loss;
@@ -172,21 +173,17 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
                       (state.losses && !state.lost) ||
-                      (state.refused_lines &&
-                       !journal_read_is_quarantined(&s->journal, selected->path));
+                      (state.refused_lines && !quarantined);
     }
     /* A writer that lives gives a file that was removed its name back. */
-    if (!session.done && strcmp(session.writer, "live") != 0 &&
-        show_missing(s, selected->path, &scan)) {
-        may_resolve = true;
-        settled = false;
-    }
-    settled = settled && !journal_read_is_quarantined(&s->journal, selected->path);
+    bool missing = !session.done && strcmp(session.writer, "live") != 0 &&
+                   show_missing(s, selected->path, &scan);
+    settled = settled && !missing && !quarantined;
     session.end_waits =
         settled && !session.done && !session.loss && strcmp(session.writer, "ended") == 0;
     s->end.all_sent = s->end.all_sent && !session.end_waits;
     s->end.waiting = s->end.waiting || session.end_waits;
-    show_session_end(s, &session, may_resolve);
+    show_session_end(s, &session, may_resolve || missing);
 }
 
 /* What others leave in the directory is shown and does not count. */

@@ -67,7 +67,8 @@ struct gpufl_upload_options {
                                newest of all where there is none, and for root */
     bool all_sessions;      /**< all sessions */
     bool force; /**< send again what has been acknowledged; a backend without a window
-                   registry then stores these lines twice */
+                   registry then stores these lines twice, and one that knows positions
+                   takes only what is behind its end */
     enum gpufl_compression compression;
     const char *state_dir; /**< directory of the journal; "" = next to the logs or in
                                 $XDG_STATE_HOME, see gpufl-agent(8) */

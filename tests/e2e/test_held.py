@@ -542,6 +542,7 @@ TESTS = {
     "not_read": test_resolve.files_that_are_not_read_are_given_up_until_there_are_others,
     "gap": test_resolve.front_that_was_gone_is_given_up,
     "refused": test_resolve.lines_that_were_rejected_for_good_are_given_up,
+    "final": test_resolve.a_loss_that_was_declared_stays_one_whatever_is_forced,
     "lost_elsewhere": test_resolve.what_was_given_up_elsewhere_is_not_complete_where_it_is,
 }
 

@@ -739,6 +739,24 @@ def what_was_given_up_elsewhere_is_not_complete_where_it_is(place):
     _is_not_complete(place, backend, whole, writer, 0, 1)
 
 
+def a_loss_that_was_declared_stays_one_whatever_is_forced(place):
+    """Where the backend knows positions. What was given up behind its end is no such loss: that can be sent."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer, file, kept = _given_up_at(place, backend, place.logs)
+    _is_not_complete(place, backend, place.logs, writer, 0, 1)
+    had = backend.export(writer.id, "device")
+    file.write_bytes(kept)
+    done = lib.upload(place, backend.url)
+    check("session.returned" in done.stderr and "--force" not in done.stderr, done.stderr)
+    for _ in range(2):
+        done = lib.upload(place, backend.url, "--force", "--session-id", writer.id)
+        equal((done.returncode, done.result["sessions_complete"]), (1, 0), done.stdout)
+        check("it is not sent again" in done.stdout and "gpufl resolve" not in done.stdout, done.stdout)
+        check("part of it was given up" in place.run("gpufl", "status", place.logs).stdout, "it stays known")
+    _is_not_complete(place, backend, place.logs, writer, 0, 1)
+    equal((backend.export(writer.id, "device"), file.read_bytes()), (had, kept), "nothing has changed")
+
+
 def an_active_file_that_was_compressed_early_is_given_up(place):
     writer = Live(place.logs)
     write(writer)

@@ -247,6 +247,42 @@ static void what_is_sent_again_is_not_given_up_any_more(void **state)
     rig_delete(rig);
 }
 
+/* A backend that knows positions takes nothing in place of what it was told to be lost;
+ * behind its end it does. */
+static void a_loss_is_final_and_what_is_behind_the_end_is_sent(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_with_files(&s));
+    file_is_renamed(&s, "device.2.log", "two");
+    file_is_renamed(&s, "device.log", "last");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    give_up(rig);
+    give_up(rig);
+    assert_int_equal(rig_summary(rig).sessions_lacking, 1);
+    rig_stop(rig);
+    file_is_renamed(&s, "two", "device.2.log");
+    file_is_renamed(&s, "last", "device.log");
+    rig->config.force = true;
+    rig_start(rig);
+    rig_run(rig, 700000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(rig_summary(rig).held_exit, HELD_EXIT_MEND);
+    rig_stop(rig);
+    rig->config.force = false;
+    rig_start(rig);
+    rig_run(rig, 700000, false);
+    assert_int_equal(rig_summary(rig).sessions_lacking, 1);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    assert_int_equal(said, 1);
+    assert_non_null(strstr(last_said, "file=2 "));
+    assert_non_null(strstr(last_said, "takes it no more"));
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_to_be_the_next_one_is_said),
         cmocka_unit_test(what_could_not_be_read_is_said_once_it_can),
         cmocka_unit_test(what_is_sent_again_is_not_given_up_any_more),
+        cmocka_unit_test(a_loss_is_final_and_what_is_behind_the_end_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ enum held_exit {
     HELD_EXIT_FORCE,   /**< gpufl upload --force sends the session again */
 };
 
-/** X(identifier, key, exit, text). The last four block a session without holding it. */
+/** X(identifier, key, exit, text). The last five block a session without holding it. */
 #define HELD_REASONS(X)                                                                  \
     X(MISSING, "missing", RESOLVE, "a file before the newest one is missing")            \
     X(DELETED, "deleted", RESOLVE, "a file was deleted before all of it was sent")       \
@@ -109,7 +109,10 @@ enum held_exit {
     X(GAP, "gap", RESOLVE, "lines or files of it were gone before they were read")       \
     X(REFUSED, "refused", RESOLVE, "lines were rejected")                                \
     X(LOST_ELSEWHERE, "lost_elsewhere", RESOLVE,                                         \
-      "the backend was told that lines of it are lost, and takes them no more")
+      "the backend was told that lines of it are lost, and takes them no more")          \
+    X(FINAL, "final", MEND,                                                              \
+      "it is not sent again: the backend was told that lines of it are lost, and takes " \
+      "them no more")
 
 #define HELD_ENUM_(id, key, exit, text) HELD_##id,
 

@@ -101,12 +101,18 @@ void passed_raise(struct root *root, uint32_t stream, uint32_t by)
     }
 }
 
-void passed_forget(struct root *root, uint32_t stream)
+void passed_forget_from(struct root *root, uint32_t stream, uint32_t file)
 {
-    const struct record_passed all = {.stream = stream, .first = 1, .last = UINT32_MAX};
+    const struct record_passed all = {
+        .stream = stream, .first = file, .last = UINT32_MAX};
     if (stream) {
         passed_cut(root, &all);
     }
+}
+
+void passed_forget(struct root *root, uint32_t stream)
+{
+    passed_forget_from(root, stream, 1);
 }
 
 void passed_forget_parked(struct root *root, const struct parked_session *s)

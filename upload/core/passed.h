@@ -35,6 +35,9 @@ void passed_raise(struct root *root, uint32_t stream, uint32_t by);
 /** Forgets what was given up of a stream: it is read again, or forgotten itself. */
 void passed_forget(struct root *root, uint32_t stream);
 
+/** The same from \p file on. */
+void passed_forget_from(struct root *root, uint32_t stream, uint32_t file);
+
 /** The same for all streams of a parked session. */
 void passed_forget_parked(struct root *root, const struct parked_session *session);
 

@@ -181,6 +181,15 @@ bool session_is_lost_elsewhere(const struct session *session)
     return lost;
 }
 
+bool session_is_lost(const struct session *session)
+{
+    bool lost = false;
+    for (unsigned i = 0; i < session->streams; i++) {
+        lost = lost || stream_lost_reason(session->stream[i]) != HELD_NOT;
+    }
+    return lost;
+}
+
 bool session_blocked(const struct session *session)
 {
     return session->loss || session_blocked_otherwise(session);
@@ -190,7 +199,7 @@ bool session_blocked_otherwise(const struct session *session)
 {
     if (session->unread || session->salvage != SESSION_SALVAGE_NONE ||
         session_any_held(session) || session->quarantined ||
-        session_falls_short(session) || session_is_lost_elsewhere(session)) {
+        session_falls_short(session) || session_is_lost(session)) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {

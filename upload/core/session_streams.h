@@ -53,6 +53,9 @@ bool session_falls_short(const struct session *session);
 /** \return true if the backend was told by others that lines of it are lost. */
 bool session_is_lost_elsewhere(const struct session *session);
 
+/** \return true if a stream has a stream_lost_reason(). */
+bool session_is_lost(const struct session *session);
+
 /** \return true if it cannot become complete as it is: quarantine, refusal, loss, held,
  * files that are not read. */
 bool session_blocked(const struct session *session);

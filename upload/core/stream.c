@@ -153,6 +153,15 @@ bool stream_is_lost_elsewhere(const struct stream *st)
     return st->positions && st->end.losses && !st->lost && !st->gap;
 }
 
+enum held_reason stream_lost_reason(const struct stream *st)
+{
+    bool final = st->positions && st->end.losses && st->lost &&
+                 st->session->root->engine->config.force;
+    return stream_is_lost_elsewhere(st) ? HELD_LOST_ELSEWHERE
+           : final                      ? HELD_FINAL
+                                        : HELD_NOT;
+}
+
 void stream_say_lost_elsewhere(const struct stream *st)
 {
     if (stream_is_lost_elsewhere(st)) {

@@ -233,6 +233,11 @@ bool stream_ends_at(const struct stream *stream, const struct stream_place *plac
  * files hold of them, the backend takes them no more. */
 bool stream_is_lost_elsewhere(const struct stream *stream);
 
+/** \return why lines of it that the backend was told to be lost keep its session from
+ * its end: others said so, or they were given up here and all is to be sent again
+ * nevertheless; HELD_NOT = they do not. */
+enum held_reason stream_lost_reason(const struct stream *stream);
+
 /** Says it, if it is so. */
 void stream_say_lost_elsewhere(const struct stream *stream);
 

@@ -19,6 +19,7 @@
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
 #include "upload/engine/replies.h"
+#include "upload/engine/rewind.h"
 #include "upload/engine/root.h"
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
@@ -78,7 +79,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     struct root *root;
     gpufl_status status = root_open(engine, path, channels, &root, why);
     if (status == GPUFL_OK && engine->config.force) {
-        status = root_rewind(root);
+        status = rewind_root(root);
         if (status != GPUFL_OK) {
             int reason = errno;
             snprintf(why, 512, "cannot write the journal of %.300s", path);

@@ -213,7 +213,7 @@ static void report_count_away(const struct session *s, struct engine_summary *ou
 static bool report_keeps_back(const struct session *s)
 {
     return session_hold_stands(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE ||
-           session_is_lost_elsewhere(s);
+           session_is_lost(s);
 }
 
 /* The first one is named, and its user, if that is another one. */
@@ -241,9 +241,8 @@ static void report_name_held_of(struct engine_summary *out, const struct session
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        uint8_t lost = stream_is_lost_elsewhere(st) ? HELD_LOST_ELSEWHERE : HELD_NOT;
-        report_name_held(out, s, stream_channel(st),
-                         stream_hold_stands(st) ? st->hold_reason : lost);
+        uint8_t why = stream_hold_stands(st) ? st->hold_reason : stream_lost_reason(st);
+        report_name_held(out, s, stream_channel(st), why);
     }
 }
 

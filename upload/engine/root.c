@@ -196,28 +196,6 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     return status;
 }
 
-/* The sequence continues, so no number is used twice. */
-gpufl_status root_rewind(struct root *root)
-{
-    parking_open_complete(root);
-    for (struct session *s = root->sessions; s; s = s->next) {
-        if (!s->wanted) {
-            continue;
-        }
-        s->state = SESSION_OPEN;
-        session_unlist_ranges(s); /* they are offered again */
-        for (unsigned i = 0; i < s->streams; i++) {
-            struct stream *st = s->stream[i];
-            if (st->offer) {
-                offer_return(root->engine, st->offer);
-            }
-            position_rewind(st);
-            st->sealed = st->positions ? st->sealed : (struct record_sealed){0};
-        }
-    }
-    return journal_rewrite(root->journal);
-}
-
 /* Without descriptors and a journal. */
 static struct root *root_make(struct engine *engine, const char *path,
                               const struct engine_channels *channels)

@@ -14,9 +14,6 @@ GPUFL_MUST gpufl_status root_open(struct engine *engine, const char *path,
  * sessions or a journal on disk; NULL without memory. */
 struct root *root_vacant(const struct root *root);
 
-/** For `force`: everything is read and sent again. \return as journal_rewrite. */
-GPUFL_MUST gpufl_status root_rewind(struct root *root);
-
 /** Takes the lock on the root once another user has released it. */
 void root_lock_again(struct root *root);
 

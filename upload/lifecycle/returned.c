@@ -22,7 +22,14 @@ struct returned_look {
     uint32_t stream;
     uint8_t kind;
     bool say;
+    uint32_t final; /* file up to which the backend takes nothing more in place of what
+                       it was told to be lost, 0 = none */
 };
+
+static uint32_t returned_final(bool positions, const struct record_end *end)
+{
+    return positions && end->losses ? end->at.file : 0;
+}
 
 static bool returned_opens(const struct returned_look *look, const char *name)
 {
@@ -50,9 +57,11 @@ static void returned_say(const struct returned_look *look, uint32_t number)
 {
     log_warn(look->root->engine->config.log, "session.returned",
              "session=%s channel=%s file=%u note=\"it was given up, and is there again: "
-             "it is not sent (gpufl upload --force --session-id sends the whole session "
-             "again)\"",
-             look->id, look->channel, number);
+             "it is not sent (%s)\"",
+             look->id, look->channel, number,
+             number <= look->final
+                 ? "the backend was told that it is lost, and takes it no more: keep it"
+                 : "gpufl upload --force --session-id sends the whole session again");
 }
 
 static bool returned_is_named(const struct returned_look *look,
@@ -85,8 +94,9 @@ static void returned_list(const struct returned_look *look)
 
 static void returned_stream(const struct stream *st, int dir, bool say)
 {
-    if (shifted_stream_is(st)) {
-        return; /* its names tell nothing: see missing_any_late() */
+    if (shifted_stream_is(st) || (say && st->positions && !st->end.at.file)) {
+        return; /* its names tell nothing: see missing_any_late(); or not yet what to say
+                 */
     }
     struct returned_look look = {.root = st->session->root,
                                  .dir = dir,
@@ -94,7 +104,8 @@ static void returned_stream(const struct stream *st, int dir, bool say)
                                  .channel = stream_channel(st),
                                  .stream = st->id,
                                  .kind = st->kind,
-                                 .say = say};
+                                 .say = say,
+                                 .final = returned_final(st->positions, &st->end)};
     returned_list(&look);
 }
 
@@ -153,13 +164,15 @@ void returned_parked(struct root *root, int dir, const struct parked_session *s)
         if (stream[i].layout == 1 + SESSION_SHIFTING) {
             continue; /* likewise */
         }
-        struct returned_look look = {.root = root,
-                                     .dir = dir,
-                                     .id = slash ? slash + 1 : s->node.path,
-                                     .channel = root->channel_name[stream[i].channel],
-                                     .stream = stream[i].id,
-                                     .kind = stream[i].kind,
-                                     .say = true};
+        struct returned_look look = {
+            .root = root,
+            .dir = dir,
+            .id = slash ? slash + 1 : s->node.path,
+            .channel = root->channel_name[stream[i].channel],
+            .stream = stream[i].id,
+            .kind = stream[i].kind,
+            .say = true,
+            .final = returned_final(stream[i].marks & MARK_POSITIONS, &stream[i].end)};
         returned_list(&look);
     }
 }
