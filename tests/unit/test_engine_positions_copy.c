@@ -238,8 +238,8 @@ static void other_lines_in_an_earlier_file_are_no_copy(void **state)
 }
 
 /* The first ten lines are lost to the backend, so that its checksum of all bytes cannot
- * be compared; \p other, the file that is left differs, too. */
-static struct rig *cut_behind_a_loss(struct live_session *s, bool other)
+ * be compared. Then \p changes are made. */
+static struct rig *cut_behind_a_loss(struct live_session *s, const char *changes)
 {
     struct rig *rig = rig_positions_on(rig_new());
     live_open(s, rig->root, RIG_ID);
@@ -249,15 +249,13 @@ static struct rig *cut_behind_a_loss(struct live_session *s, bool other)
     lines(s, 10, 20);
     live_rotate(s, "device", 2);
     lines(s, 20, 40);
-    in_session(s, "rm device.1.log");
+    in_session(s, "mv device.1.log ..");
     run_again(rig);
     assert_int_equal(device(rig)->end.losses, 1);
     rig_stop(rig);
     rig_lose_journal(rig);
     in_session(s, "truncate -s -50 device.log");
-    if (other) {
-        in_session(s, "sed -i '5s/\"x\"/\"y\"/' device.log");
-    }
+    in_session(s, changes);
     live_close(s);
     run_again(rig);
     return rig;
@@ -267,16 +265,20 @@ static void behind_a_loss_the_file_alone_is_compared(void **state)
 {
     (void)state;
     struct live_session s;
-    struct rig *rig = cut_behind_a_loss(&s, false);
-    struct resolve_result result;
-    assert_false(is_held(rig, HELD_BACKEND_OTHER));
-    assert_ended(rig, 0); /* nobody has given up here what the backend lacks */
-    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
-    assert_int_equal(engine_counters(rig->engine)->lost[HELD_LOST_ELSEWHERE], 1);
-    rig_run(rig, 10 * MINUTES_MS, false);
-    assert_ended(rig, 2);
-    rig_delete(rig);
-    rig = cut_behind_a_loss(&s, true);
+    static const char *const changes[] = {"true",
+                                          "mv ../device.1.log ."}; /* or all are there */
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct rig *rig = cut_behind_a_loss(&s, changes[i]);
+        struct resolve_result result;
+        assert_false(is_held(rig, HELD_BACKEND_OTHER));
+        assert_ended(rig, 0); /* nobody has given up here what the backend lacks */
+        resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+        assert_int_equal(engine_counters(rig->engine)->lost[HELD_LOST_ELSEWHERE], 1);
+        rig_run(rig, 10 * MINUTES_MS, false);
+        assert_ended(rig, 2);
+        rig_delete(rig);
+    }
+    struct rig *rig = cut_behind_a_loss(&s, "sed -i '5s/\"x\"/\"y\"/' device.log");
     assert_true(is_held(rig, HELD_BACKEND_OTHER));
     assert_ended(rig, 0);
     rig_delete(rig);
