@@ -153,7 +153,8 @@ void metrics_account_write(struct text *out, const struct account *a)
 {
     const struct counters_amount *elsewhere = &a->fate[COUNTERS_ELSEWHERE];
     metrics_gauge(out, "read_lines", (double)a->read.lines,
-                  "Lines read since the start, each once.");
+                  "Lines read since the start, each once, and again after the "
+                  "backend went back.");
     metrics_gauge(out, "read_bytes", (double)a->read.bytes, "Likewise, bytes in files.");
     metrics_gauge(out, "acknowledged_lines",
                   (double)(a->acknowledged.lines + elsewhere->lines),
