@@ -63,7 +63,7 @@
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \
-      "lines: they could not be written, their file was removed or replaced, or "        \
+      "lines: they could not be written, their file was removed, replaced or cut, or "   \
       "recording was paused for want of room")
 
 #define LOSS_KIND_(kind, key, text) kind,

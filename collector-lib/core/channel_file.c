@@ -157,15 +157,21 @@ void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
     }
 }
 
-static bool copy_all(int from, int to)
+/* Half a line that could not be cut off is left out. */
+static bool copy_whole_lines(const struct channel_file *file, int to)
 {
     char part[16384];
-    ssize_t n;
-    for (off_t at = 0; (n = pread(from, part, sizeof part, at)) > 0; at += n) {
-        if (write(to, part, (size_t)n) != n) {
+    const uint64_t most = file->torn_bytes ? file->torn_at : UINT64_MAX;
+    uint64_t at = 0;
+    ssize_t n = 0;
+    do {
+        size_t room = most - at < sizeof part ? (size_t)(most - at) : sizeof part;
+        n = pread(file->own.fd, part, room, (off_t)at);
+        if (n > 0 && write(to, part, (size_t)n) != n) {
             return false;
         }
-    }
+        at += n > 0 ? (uint64_t)n : 0;
+    } while (n > 0);
     return n == 0;
 }
 
@@ -253,11 +259,12 @@ static bool channel_file_put_back(struct channel_file *file, int dir, const char
     if (!own_fd_take(&copy, channel_file_create(dir, staged))) {
         return false;
     }
-    if (copy_all(file->own.fd, copy.fd) &&
+    if (copy_whole_lines(file, copy.fd) &&
         (replaces ? renameat(dir, staged, dir, active) == 0
                   : channel_file_rename_new(dir, staged, active))) {
         own_fd_close(&file->own);
         file->own = copy;
+        file->torn_bytes = 0;
         return true;
     }
     int saved = errno;
@@ -294,6 +301,7 @@ struct session_amount channel_file_keep_rest(struct channel_file *file)
         rest.bytes = last ? (uint64_t)(at + (last - bytes) + 1) : rest.bytes;
     }
     file->size_bytes = rest.bytes;
+    file->halved = (uint64_t)at > rest.bytes;
     return rest;
 }
 

@@ -15,6 +15,7 @@ struct channel_file {
     uint64_t size_bytes; /* of whole lines */
     uint64_t torn_bytes; /* of half a line behind them, which could not be cut off … */
     uint64_t torn_at;    /* …, and begins there: less, if others have cut the file */
+    bool halved;         /* others have cut it within a line: it is only sealed */
     uint64_t told_bytes; /* at most that many are in it, or are about to be */
     uint32_t rotated;    /* number of the last sealed file */
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */

@@ -302,21 +302,25 @@ void session_dir_mend(struct session_dir *dir)
     }
 }
 
-static bool may_write(struct session_dir *dir, const struct channel_file *file)
+static bool may_write(struct session_dir *dir, enum channel channel)
 {
+    const struct channel_file *file = &dir->file[channel];
     if (!own_fd_is_ours(&dir->own) || !own_fd_is_ours(&file->own)) {
         session_dir_mend(dir);
     }
-    return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own);
+    errno = EBADF;
+    if (file->halved) {
+        session_dir_seal(dir, channel);
+    }
+    return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own) && !file->halved &&
+           session_dir_cut(dir, channel);
 }
 
 bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel,
                              size_t len)
 {
-    const struct channel_file *file = &dir->file[channel];
-    uint64_t bytes = file->size_bytes + len;
-    return file->size_bytes > 0 &&
-           (bytes > dir->rotate_bytes || bytes > channel_file_limit());
+    const uint64_t had = dir->file[channel].size_bytes;
+    return had > 0 && (had + len > dir->rotate_bytes || had + len > channel_file_limit());
 }
 
 size_t session_dir_append(struct session_dir *dir, enum channel channel,
@@ -324,11 +328,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
 {
     struct channel_file *file = &dir->file[channel];
     size_t done = 0;
-    if (!may_write(dir, file)) {
-        errno = EBADF;
-        return 0;
-    }
-    if (!session_dir_cut(dir, channel)) {
+    if (!may_write(dir, channel)) {
         return 0;
     }
     if (session_dir_rotates_for(dir, channel, len)) {
@@ -354,9 +354,8 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
 {
     for (int c = 0; dir->rotate_after_ns && c < CHANNEL_COUNT; c++) {
-        struct channel_file *file = &dir->file[c];
-        if (file->first_write_ns &&
-            mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
+        const int64_t first_ns = dir->file[c].first_write_ns;
+        if (first_ns && mono_ns - first_ns >= dir->rotate_after_ns) {
             session_dir_rotate(dir, (enum channel)c);
         }
     }

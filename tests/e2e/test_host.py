@@ -63,8 +63,8 @@ def a_stderr_that_may_not_grow_does_not_end_the_job(place):
 
 def files_that_may_not_grow_end_no_job(place):
     """The report, and the journal of an upload, are written on the job's thread."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
-    done = subprocess.run([lib.BUILD / "tests/e2e/script", f"log_path={place.logs}", "init", f"scope:{'long' * 100}:1", "shutdown",
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (550, 550))
+    done = subprocess.run([lib.BUILD / "tests/e2e/script", f"log_path={place.logs}", f"app_name={'x' * 250}", "init", "scope:a:1", "shutdown",
                            f"report:{place.path / 'report'}", "errno", "backend_url=http://127.0.0.1:9", "api_key=k", "upload", "errno"],
                           capture_output=True, text=True, preexec_fn=limit, check=False, timeout=60 * lib.SLOW,
                           env=lib.environment({"STATE_DIRECTORY": str(place.path)}))

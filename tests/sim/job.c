@@ -38,30 +38,16 @@ static void absorb(struct job_stream *st)
     }
 }
 
-/* Its name was removed, and the job has given it back to a copy. */
-static bool is_copy(const struct inode *before, const struct inode *now)
+/* Its name was removed, and the job has given it back to a copy. It may have others. */
+static bool is_copy(const struct job *job, int channel, const struct inode *now)
 {
-    char one[100];
-    char other[sizeof one];
-    size_t len = before && !before->links ? inode_read(before, 0, one, sizeof one) : 0;
+    const struct inode *before = job->stream[channel].file;
+    const uint32_t rotated = job->dir.file[channel].rotated;
+    char one[100], other[sizeof one], sealed[LAYOUT_PATH_MAX];
+    layout_numbered(sealed, channel_name((enum channel)channel), rotated, false);
+    bool gone = before && inode_look(job->inode, sealed) != before;
+    size_t len = gone ? inode_read(before, 0, one, sizeof one) : 0;
     return len && inode_read(now, 0, other, len) == len && memcmp(one, other, len) == 0;
-}
-
-static void look_at_files(struct job *job, int channel)
-{
-    char name[LAYOUT_PATH_MAX];
-    struct job_stream *st = &job->stream[channel];
-    if (job->old.layout) {
-        return; /* what it writes is noted when it does */
-    }
-    layout_active(name, channel_name((enum channel)channel), false);
-    struct inode *now = inode_look(job->inode, name);
-    if (now && now != st->file) {
-        absorb(st); /* of the one that was sealed */
-        st->read = is_copy(st->file, now) ? st->read : 0;
-        st->file = now;
-    }
-    absorb(st);
 }
 
 static struct inode *active_file(const struct job *job, int channel)
@@ -72,6 +58,21 @@ static struct inode *active_file(const struct job *job, int channel)
                                   : job->inode;
     layout_active(name, channel_name((enum channel)channel), false);
     return dir ? inode_look(dir, name) : NULL;
+}
+
+static void look_at_files(struct job *job, int channel)
+{
+    struct job_stream *st = &job->stream[channel];
+    if (job->old.layout) {
+        return; /* what it writes is noted when it does */
+    }
+    struct inode *now = active_file(job, channel);
+    if (now && now != st->file) {
+        absorb(st); /* of the one that was sealed */
+        st->read = is_copy(job, channel, now) ? st->read : 0;
+        st->file = now;
+    }
+    absorb(st);
 }
 
 /* As files begin that tell first what they are part of. */

@@ -287,6 +287,27 @@ static void an_append_that_is_over_is_told(void **state)
     recording_close(&r);
 }
 
+/* As by truncate(1). The file is sealed as it is, at once or as soon as that can be. */
+static void nothing_is_written_behind_half_a_line_that_others_have_left(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    const struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    assert_int_equal(ftruncate(file->own.fd, 4), 0);
+    assert_int_equal(mkdirat(r.dir.own.fd, ".gpufl-next.device.2", 0755), 0);
+    session_dir_restore_names_now_and_then(&r.dir, 0);
+    assert_int_equal(session_dir_lost(&r.dir, CHANNEL_DEVICE).lines, 1);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), 0);
+    assert_int_equal(unlinkat(r.dir.own.fd, ".gpufl-next.device.2", AT_REMOVEDIR), 0);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    assert_int_equal(file->rotated, 1);
+    assert_int_equal(file->size_bytes, strlen(LINE));
+    assert_int_equal(session_dir_lost(&r.dir, CHANNEL_DEVICE).lines, 1);
+    recording_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
         cmocka_unit_test(a_lock_that_another_has_taken_is_told_and_taken_back),
         cmocka_unit_test(an_append_that_is_over_is_told),
+        cmocka_unit_test(nothing_is_written_behind_half_a_line_that_others_have_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,7 @@ static void status_for_people_has_a_line_each(void **state)
         "  scope                 9 lines settled\n"
         "  lost while recording: 5 scopes that did not fit in their thread's ring\n"
         "  lost while recording: 2 lines: they could not be written, their file was "
-        "removed or replaced, or recording was paused for want of room\n"
+        "removed, replaced or cut, or recording was paused for want of room\n"
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"
         "  not of a session: 3 files, for example notes.txt\n"

@@ -83,8 +83,7 @@ void origin_failure(const struct transport_reply *reply, char why[256])
         snprintf(why, 256, "no answer: %.200s", reply->error);
         return;
     }
-    if (!reply->web_page) { /* of what stands in front of it, mostly: its status, in HTML
-                             */
+    if (!reply->web_page) { /* that says in HTML what the status says */
         reply_message(reply->body, reply->body_len, said, sizeof said);
     }
     snprintf(why, 256, "the backend answered %d%s%s", reply->status, *said ? ": " : "",
