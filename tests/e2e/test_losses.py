@@ -292,7 +292,7 @@ def what_others_remove_to_the_end_is_counted(place):
                                    (replaced, 3003, "scope.log was replaced by a file of other content")):  # if it was noticed soon
         session, said, report, stats = _play(place, "disturbed", GPU_SCOPES_COMMAND=command)
         equal((stats[SCOPES] <= most, said.count(message)), (True, 1), f"{command}: {stats} {said}")
-        lost, = re.findall(r"(\d+) lines: they could not be written, their file was removed or replaced", said)
+        lost, = re.findall(r"(\d+) lines: they could not be written, their file was removed, replaced or cut", said)
         _all_say(said, report, f"{lost} lines: they could not be written")
         check(f"bytes        {stats[BYTES_LOST]}\n" in report and stats[BYTES_LOST] > 100 * int(lost), f"{command}: {report}")
         equal(stats[BYTES], sum(f.stat().st_size for f in session.glob("[a-z]*.log") if f.read_bytes() != b"other\n"), f"{command}: bytes on disk")
