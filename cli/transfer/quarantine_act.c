@@ -10,7 +10,6 @@
 #include "cli/transfer/quarantine_view.h"
 #include "cli/transfer/upload_flags.h"
 #include "schema/channels.h"
-#include "upload/core/origin.h"
 #include "upload/engine/engine.h"
 #include "upload/http/key_check.h"
 #include "upload/http/reply.h"
@@ -130,7 +129,7 @@ static void act_ask_windows(struct act *act)
         act_stop(act, GPUFL_ERR_CONTACT, reply.error);
     } else {
         if (asked) {
-            origin_failure(&reply, why);
+            reply_failure(&reply, why);
         }
         act_stop(act, GPUFL_BUSY, why);
     }

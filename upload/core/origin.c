@@ -76,26 +76,12 @@ void origin_failed(struct origin *origin, const struct transport_reply *reply,
     }
 }
 
-void origin_failure(const struct transport_reply *reply, char why[256])
-{
-    char said[160] = "";
-    if (reply->status == 0) {
-        snprintf(why, 256, "no answer: %.200s", reply->error);
-        return;
-    }
-    if (!reply->web_page) { /* that says in HTML what the status says */
-        reply_message(reply->body, reply->body_len, said, sizeof said);
-    }
-    snprintf(why, 256, "the backend answered %d%s%s", reply->status, *said ? ": " : "",
-             said);
-}
-
 void origin_failed_to_tell(struct origin *origin, const struct transport_reply *reply,
                            uint64_t now_ms)
 {
     char why[256];
     origin_failed(origin, reply, now_ms);
-    origin_failure(reply, why);
+    reply_failure(reply, why);
     if (origin->failures == 1) {
         log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
                  reply->status, why);

@@ -86,10 +86,6 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
 /** Notes an answer as expected: all backoffs end but those of offers that fail alone. */
 void origin_ok(struct origin *origin);
 
-/** Why \p reply settles nothing, in one sentence: its status and what its body says, or
- * how the request failed. */
-void origin_failure(const struct transport_reply *reply, char why[256]);
-
 /** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
 void origin_failed(struct origin *origin, const struct transport_reply *reply,
                    uint64_t now_ms);

@@ -8,6 +8,7 @@
 #include "upload/core/expired.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
+#include "upload/http/reply.h"
 #include "upload/http/reply_positions.h"
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_seek.h"
@@ -65,7 +66,7 @@ static void ends_refused(struct session *session, const struct transport_reply *
 {
     struct engine *engine = session->root->engine;
     char why[256];
-    origin_failure(reply, why);
+    reply_failure(reply, why);
     if (session->ends_refused != reply->status) {
         session->ends_refused = reply->status;
         engine->trouble.stamp++;

@@ -47,7 +47,7 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
         origin_failed(&engine->origin, reply, now_ms);
     }
     char why[256];
-    origin_failure(reply, why);
+    reply_failure(reply, why);
     if (origin->failures == 1 || offer->failures_alone == ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
@@ -114,7 +114,7 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
     bool key = reply->status == 401;
     if (owner_failed(offer->stream->session, now_ms) && !key) {
         char why[256]; /* as from something in front of the backend that judges lines */
-        origin_failure(reply, why);
+        reply_failure(reply, why);
         retry_alone(offer, why, now_ms);
         return;
     }

@@ -117,3 +117,17 @@ void reply_message(const char *body, size_t len, char *out, size_t size)
     reply_excerpt(body, len, out, size);
     json_object_put(root);
 }
+
+void reply_failure(const struct transport_reply *reply, char why[256])
+{
+    char said[160] = "";
+    if (reply->status == 0) {
+        snprintf(why, 256, "no answer: %.200s", reply->error);
+        return;
+    }
+    if (!reply->web_page) { /* that says in HTML what the status says */
+        reply_message(reply->body, reply->body_len, said, sizeof said);
+    }
+    snprintf(why, 256, "the backend answered %d%s%s", reply->status, *said ? ": " : "",
+             said);
+}

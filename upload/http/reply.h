@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "upload/http/transport.h"
+
 /** What a reply to a batch says. */
 struct reply_batch {
     bool acknowledged; /**< "window_acknowledged":true */
@@ -58,5 +60,9 @@ void reply_read_header(const char *line, size_t len, struct reply_headers *out);
 
 /** The value of a Date header line. \return false when it is another header. */
 bool reply_read_date(const char *line, size_t len, char out[REPLY_DATE_BYTES]);
+
+/** Why \p reply settles nothing, in one sentence: its status and what its body says, or
+ * how the request failed. */
+void reply_failure(const struct transport_reply *reply, char why[256]);
 
 #endif
