@@ -119,6 +119,17 @@ void ranges_go_back(struct stream *st, const struct record_settled *to)
     ranges_keep_from(st->session->root, st->id, to->file, ranges_keep_settled, &back);
 }
 
+bool ranges_let_out(struct stream *st, const struct record_released *record)
+{
+    struct record_quarantine range;
+    bool listed = ranges_release(st->session->root, record, &range);
+    if (listed) {
+        record_apply_released(record, &range, &st->lines, &st->refused_lines);
+        st->session->quarantined -= st->session->quarantined > 0;
+    }
+    return listed;
+}
+
 static bool range_ends_by(const struct record_quarantine *range,
                           const struct stream_place *end)
 {
@@ -134,17 +145,15 @@ void ranges_release_stored(struct stream *st, const struct reply_end *end)
     size_t at = range_list_first(list, st->id, 0);
     while (!end->losses && !end->skips && range_list_is_of(list, at, st->id) &&
            range_ends_by(list->range[at], &end->at)) {
-        struct record_quarantine range = *list->range[at];
-        const struct record_released released = {.stream = range.stream,
-                                                 .file = range.file,
-                                                 .begin = range.begin,
+        const struct record_quarantine *range = list->range[at];
+        const struct record_released released = {.stream = range->stream,
+                                                 .file = range->file,
+                                                 .begin = range->begin,
                                                  .stored = true};
         if (!record_append_released(root->journal, &released) ||
-            !ranges_release(root, &released, &range)) {
+            !ranges_let_out(st, &released)) {
             return; /* it stays listed */
         }
-        record_apply_released(&released, &range, &st->lines, &st->refused_lines);
-        st->session->quarantined -= st->session->quarantined > 0;
     }
 }
 
@@ -175,15 +184,6 @@ void ranges_forget_parked(struct root *root, const struct parked_session *sessio
 void ranges_clear(struct root *root)
 {
     ranges_keep(root, NULL, NULL);
-}
-
-void ranges_let_out(struct stream *st, const struct record_released *record)
-{
-    struct record_quarantine range;
-    if (ranges_release(st->session->root, record, &range)) {
-        record_apply_released(record, &range, &st->lines, &st->refused_lines);
-        st->session->quarantined -= st->session->quarantined > 0;
-    }
 }
 
 /* Whose it is could not be told while the journal was read. */

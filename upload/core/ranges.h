@@ -59,8 +59,9 @@ void ranges_clear(struct root *root);
 /** Takes a range out of the list again. */
 void ranges_unlist(struct root *root, const struct record_quarantine *range);
 
-/** Removes a range of \p stream from the list: it is stored now, or given up. */
-void ranges_let_out(struct stream *stream, const struct record_released *record);
+/** Removes a range of \p stream from the list: it is stored now, or given up. \return
+ * false if it is not listed. */
+bool ranges_let_out(struct stream *stream, const struct record_released *record);
 
 /** Takes the ranges out of quarantine that the positions are not behind: a crash came
  * before they were settled, and so they are offered again. */
