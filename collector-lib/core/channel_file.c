@@ -236,13 +236,16 @@ static off_t common_with(const struct channel_file *file, int dir, const char *a
     return common;
 }
 
-static struct session_amount amount_from(int fd, off_t at)
+/* Of whole lines, as what is written is counted. */
+static struct session_amount amount_from(int fd, off_t from)
 {
     char bytes[16384];
     struct session_amount part = {0};
+    off_t at = from;
     for (ssize_t n; (n = pread(fd, bytes, sizeof bytes, at)) > 0; at += n) {
+        const char *last = memrchr(bytes, '\n', (size_t)n);
         part.lines += session_parts_lines(bytes, (size_t)n);
-        part.bytes += (uint64_t)n;
+        part.bytes = last ? (uint64_t)(at - from + (last - bytes) + 1) : part.bytes;
     }
     return part;
 }
@@ -292,16 +295,11 @@ bool channel_file_any_is_cut(const struct channel_file *file, unsigned count)
 
 struct session_amount channel_file_keep_rest(struct channel_file *file)
 {
-    struct session_amount rest = {0};
-    char bytes[16384];
-    off_t at = 0;
-    for (ssize_t n; (n = pread(file->own.fd, bytes, sizeof bytes, at)) > 0; at += n) {
-        const char *last = memrchr(bytes, '\n', (size_t)n);
-        rest.lines += session_parts_lines(bytes, (size_t)n);
-        rest.bytes = last ? (uint64_t)(at + (last - bytes) + 1) : rest.bytes;
-    }
+    struct stat st;
+    const struct session_amount rest = amount_from(file->own.fd, 0);
     file->size_bytes = rest.bytes;
-    file->halved = (uint64_t)at > rest.bytes;
+    file->halved =
+        fstat(file->own.fd, &st) == 0 && (uint64_t)st.st_size > file->size_bytes;
     return rest;
 }
 
