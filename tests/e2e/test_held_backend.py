@@ -319,6 +319,11 @@ def _emptied(file, packed):
     return whole
 
 
+def _put_back(file, whole):
+    pathlib.Path(f"{file}.gz").unlink(missing_ok=True)
+    file.write_bytes(whole)
+
+
 def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
     """No writer makes one: it is held as one that is damaged, and given up, or put back."""
     backend = _backend(place)
@@ -338,8 +343,7 @@ def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
                 shutil.rmtree(place.logs / STATE)
                 words = _is_held(place, _upload(place, backend.url), "damaged")
             if back:
-                pathlib.Path(f"{file}.gz").unlink(missing_ok=True)
-                file.write_bytes(whole)
+                _put_back(file, whole)
                 _goes_on(place, backend, writer)
             else:
                 _ended(place, backend, writer, words, 1)
@@ -375,8 +379,7 @@ def a_rotated_file_that_was_cut_within_a_line(place):
             words = _is_held(place, _upload(place, backend.url), "damaged")
             equal(_verify(place, backend).returncode, 1, "not equal")
             if back:
-                pathlib.Path(f"{file}.gz").unlink(missing_ok=True)
-                file.write_bytes(whole)
+                _put_back(file, whole)
                 _goes_on(place, backend, writer)
             else:
                 _ended(place, backend, writer, words, 1)

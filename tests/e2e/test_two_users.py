@@ -1523,14 +1523,20 @@ def _completed(place):
     return service, session
 
 
-def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
-    """The agent has forgotten it: the backend knows whose it was. Its user goes on with a copy, or by what the writer left."""
-    if not ROOT:
-        lib.skip("needs root, to be several users")
+def _completed_and_kept(place):
+    """The same, whose directory is gone but for a copy, the third."""
     service, session = _completed(place)
     kept = place.path / "kept"
     subprocess.run(["cp", "-r", session, kept], check=True)
     shutil.rmtree(session)
+    return service, session, kept
+
+
+def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
+    """The agent has forgotten it: the backend knows whose it was. Its user goes on with a copy, or by what the writer left."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service, session, kept = _completed_and_kept(place)
 
     def extend(user, what, then):
         script = EXTEND.format(kept=kept, to=session, id=session.name, what=what, then=then)
@@ -1609,10 +1615,7 @@ def a_window_of_another_user_opens_a_complete_session_for_no_copy(place):
     """Windows go by no positions, and are stored whoever sends them: the session is open again, but has its owner."""
     if not ROOT:
         lib.skip("needs root, to be several users")
-    service, session = _completed(place)
-    kept = place.path / "kept"
-    subprocess.run(["cp", "-r", session, kept], check=True)
-    shutil.rmtree(session)
+    service, session, kept = _completed_and_kept(place)
     _forget(service)
     window = json.dumps({"type": "x", "session_id": session.name}, separators=(",", ":")).encode() + b"\n"
     equal(post(service.backend, window, window=("w1", "sass", 1), session=session.name)[0], 200, "a window is stored")

@@ -68,6 +68,15 @@ static void cut(const struct live_session *s, const char *name, long back)
     assert_int_equal(truncate(path, size_of(path) - back), 0);
 }
 
+/* Of the lines of the active file, 0 to 17 are left. */
+static void cut_behind_eighteen(struct rig *rig, const struct live_session *s)
+{
+    char *file = rig_file(rig, RIG_ID "/device.log");
+    long end = (long)(strstr(file, "\"n\":17}") - file) + 8;
+    cut(s, "device.log", (long)strlen(file) - end);
+    free(file);
+}
+
 static void change_byte(const struct live_session *s, const char *name, long at)
 {
     char path[700];
@@ -600,10 +609,7 @@ an_active_file_that_was_cut_and_written_on_goes_on_where_it_was_cut(void **state
     for (int written = 41; written >= 25; written -= 16) { /* past its end, or not */
         struct live_session s;
         struct rig *rig = with_thirty_sent(&s);
-        char *file = rig_file(rig, RIG_ID "/device.log");
-        long end = (long)(strstr(file, "\"n\":17}") - file) + 8;
-        cut(&s, "device.log", (long)strlen(file) - end);
-        free(file);
+        cut_behind_eighteen(rig, &s);
         lines(&s, 100, 100 + written - 18 - 1);
         live_line(&s, "device", "shutdown", 200);
         live_close(&s);
@@ -652,10 +658,7 @@ static void a_shorter_file_goes_on_at_its_end(void **state)
     (void)state;
     struct live_session s;
     struct rig *rig = with_thirty_sent(&s);
-    char *file = rig_file(rig, RIG_ID "/device.log");
-    long end = (long)(strstr(file, "\"n\":17}") - file) + 8;
-    cut(&s, "device.log", (long)strlen(file) - end);
-    free(file);
+    cut_behind_eighteen(rig, &s);
     rig_lose_journal(rig);
     run_again(rig);
     assert_true(is_held(rig, HELD_BACKEND_LONGER));
