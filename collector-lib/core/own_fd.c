@@ -19,8 +19,21 @@ static bool names(const struct own_fd *own, int fd)
            st.st_ino == own->inode;
 }
 
+/* What the job puts under a number with dup2(2) stays open in exec(3), and copies of ours
+ * do not. */
+static bool is_copy_of(int copy, int low)
+{
+    struct stat st;
+    const int flags = fcntl(copy, F_GETFD);
+    const struct own_fd its = fstat(copy, &st) == 0
+                                  ? (struct own_fd){copy, st.st_dev, st.st_ino}
+                                  : (struct own_fd)OWN_FD_NONE;
+    return its.fd >= 0 && flags >= 0 && flags & FD_CLOEXEC && names(&its, low);
+}
+
 /* Until it has its high number, the job may close the low one, and open its own file
- * there; and it may take the high one with dup2(2). What is the job's is left to it. */
+ * there, of which the copy is then; and it may take the high one with dup2(2). What is
+ * the job's is left to it: of what cannot be told, a copy stays open. */
 static void move_up(struct own_fd *own, int lowest)
 {
     int low = own->fd;
@@ -32,7 +45,7 @@ static void move_up(struct own_fd *own, int lowest)
     own->fd = moved ? high : -1;
     if (names(own, low)) {
         close(low);
-    } else if (!moved) {
+    } else if (!moved && is_copy_of(high, low)) {
         close(high);
     }
 }

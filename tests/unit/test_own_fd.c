@@ -12,8 +12,10 @@
 
 static struct {
     bool before, after; /* the copy is made, the job closes ours, and opens its own */
-    int number;         /* of that */
-} job = {.number = -1};
+    bool over;  /* behind the copy, it puts its own there, and closes the low one */
+    int number; /* of its own */
+    int copy;   /* the last one */
+} job = {.number = -1, .copy = -1};
 
 static void job_takes(int number)
 {
@@ -38,6 +40,11 @@ int fcntl(int fd, int command, ...)
     if (copies && job.after) {
         job_takes(fd);
     }
+    if (copies && job.over) {
+        job_takes(rc);
+        close(fd);
+    }
+    job.copy = copies ? rc : job.copy;
     return rc;
 }
 
@@ -45,7 +52,7 @@ static void assert_left_to_job(void)
 {
     assert_true(fcntl(job.number, F_GETFD, 0) >= 0);
     close(job.number);
-    job.before = job.after = false;
+    job.before = job.after = job.over = false;
     job.number = -1;
 }
 
@@ -68,6 +75,7 @@ static void a_number_that_the_job_takes_ahead_of_the_copy_is_left_to_it(void **s
     assert_false(own_fd_take(&own, open("/proc/self/stat", O_RDONLY | O_CLOEXEC)));
     assert_int_equal(own.fd, -1);
     assert_left_to_job();
+    assert_int_equal(fcntl(job.copy, F_GETFD, 0), -1); /* it keeps open no file of its */
 }
 
 static void a_number_that_the_job_takes_behind_the_copy_is_left_to_it(void **state)
@@ -81,12 +89,25 @@ static void a_number_that_the_job_takes_behind_the_copy_is_left_to_it(void **sta
     assert_left_to_job();
 }
 
+static void
+a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed(void **state)
+{
+    (void)state;
+    struct own_fd own;
+    job.over = true;
+    assert_false(own_fd_take(&own, open("/proc/self/stat", O_RDONLY | O_CLOEXEC)));
+    assert_int_equal(own.fd, -1);
+    assert_left_to_job();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_low_number_is_closed),
         cmocka_unit_test(a_number_that_the_job_takes_ahead_of_the_copy_is_left_to_it),
         cmocka_unit_test(a_number_that_the_job_takes_behind_the_copy_is_left_to_it),
+        cmocka_unit_test(
+            a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
