@@ -28,18 +28,27 @@ static const struct claim_channel *claimed(const struct store_claim *claim,
     return NULL;
 }
 
-bool claim_is_of_nothing(const struct claim_channel *claimed)
+static bool is_begin(const struct stream_place *place)
 {
     static const struct stream_place begin = {.file = 1};
-    return claimed->lost_after && stream_place_is(&claimed->end, &begin);
+    return stream_place_is(place, &begin);
+}
+
+bool claim_is_of_nothing(const struct claim_channel *claimed)
+{
+    return claimed->lost_after && is_begin(&claimed->end);
 }
 
 static void compare_stream(void *arg, const char *channel, const struct stored_end *end)
 {
     struct comparison *c = arg;
     const struct claim_channel *own = claimed(c->claim, channel);
-    c->stored++;
     c->expired |= end->expired;
+    if (!own && end->lost_after && is_begin(&end->at)) {
+        c->lacks = true; /* another sender declared that, and this one knows nothing */
+        return;
+    }
+    c->stored++;
     c->nothing -= own && claim_is_of_nothing(own);
     if (own && stream_place_is(&own->end, &end->at)) {
         c->equal++;

@@ -222,7 +222,13 @@ static const char *const sql[S_COUNT] = {
                 " end_lines, end_crc, end_file_crc, body FROM part WHERE session ="
                 " (SELECT id FROM session WHERE sid = ?1) AND channel = ?2 AND"
                 " file = ?3 AND offset <= ?4 ORDER BY id DESC LIMIT 1",
-    [S_LOST_AFTER] = "UPDATE stream SET lost_after = 1 WHERE sid = ?1 AND channel = ?2",
+    /* Of a channel of which nothing is stored, that is all there is to keep. */
+    [S_LOST_AFTER] =
+        "INSERT INTO stream SELECT sid, ?2, 1, 0, 0, 0, 0, 0, 0, 1, 0 FROM session"
+        " WHERE sid = ?1 AND (EXISTS (SELECT 1 FROM stream WHERE sid = ?1 AND"
+        " channel = ?2) OR NOT EXISTS (SELECT 1 FROM channel WHERE"
+        " channel.session = session.id AND name = ?2))"
+        " ON CONFLICT(sid, channel) DO UPDATE SET lost_after = 1",
     [S_EXPIRE] = "UPDATE stream SET expired = 1 WHERE sid = (SELECT sid FROM session"
                  " WHERE id = ?1)",
     [S_DELETE_PARTS] = "DELETE FROM part WHERE session = ?1",

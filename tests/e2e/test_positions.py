@@ -323,8 +323,10 @@ def a_channel_of_which_all_is_lost_is_claimed_as_nothing(place):
     equal(claim(backend, SESSION, device=nothing)[0], 409, "of one that is stored, nothing is not its end")
     status, answer = claim(backend, SESSION, device=end, scope=nothing, system=nothing)
     equal((status, answer["complete"], answer["state"]), (200, False, "ended"), "all of two others is lost")
-    equal(list(streams(backend, SESSION)[1]), ["device"], "no stream is made")
-    equal(claim(backend, OTHER, device=nothing)[0], 404, "nor a session")
+    kept = {c: (place_of(e), e["lost_after"]) for c, e in streams(backend, SESSION)[1].items()}
+    equal(kept, {"device": (end, False), "scope": (ZERO, True), "system": (ZERO, True)}, "that is kept")
+    equal(claim(backend, OTHER, device=nothing)[0], 404, "no session is made")
+    equal(streams(backend, OTHER)[1], {}, "nor a stream")
     _stored(backend, ZERO, line(2), channel="scope", reopens=True)
     equal(streams(backend, SESSION)[0]["state"], "open", "it came after all")
     equal(claim(backend, SESSION, device=end, scope=nothing)[0], 409, "and is not lost")
@@ -348,6 +350,22 @@ def what_a_claim_declared_lost_stays_lost(place):
     equal(claim(backend, SESSION, device=end, system=system)[1]["state"], "ended", "another channel has more")
     end = _stored(backend, end, line(3), reopens=True)
     equal(claim(backend, SESSION, device=end, system=system)[1]["state"], "verified", "it came after all")
+    other = _stored(backend, other, line(2, session=OTHER), session=OTHER, reopens=True)
+    equal(claim(backend, OTHER, device=other)[1]["state"], "ended", "another channel has more, and the first is lost still")
+    scope = _stored(backend, ZERO, line(3, session=OTHER), session=OTHER, channel="scope", reopens=True)
+    equal(claim(backend, OTHER, device=other)[0], 409, "it came after all, and is missed")
+    equal(claim(backend, OTHER, device=other, scope=scope)[1]["state"], "verified", "it is there")
+
+
+def what_was_stored_without_positions_is_lost_by_no_claim(place):
+    """The channel stays what it is, and goes on."""
+    backend = _start(place)
+    equal(post(backend, line(1), window=("w1", "scope", 1))[0], 200, "a window")
+    end = _stored(backend, ZERO, line(2))
+    equal(claim(backend, SESSION, device=end, scope={**ZERO, "lost_after": True})[1]["state"], "ended", "it was more")
+    answer, ends = streams(backend, SESSION)
+    equal((answer["without_positions"], list(ends)), (["scope"], ["device"]), "none of it has a position")
+    equal(post(backend, line(3), window=("w2", "scope", 2))[0], 200, "it goes on")
 
 
 def a_complete_session_is_reopened_only_by_a_part_that_says_so(place):

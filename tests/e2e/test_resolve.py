@@ -13,7 +13,7 @@ import sys
 import threading
 
 import lib
-from held_cases import lines_of, write
+from held_cases import STATE, lines_of, write
 from lib import check, equal, until
 from sink import Sink
 from writers import Live, Shifting, Windows, end_job_of
@@ -593,6 +593,30 @@ def a_channel_of_which_nothing_was_sent_is_lost_at_the_backend(place):
               [c != "scope" for c in Live.channels], "all other channels")
         equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "once more")
         equal(backend.session(writer.id)["state"], "ended_with_losses", "it stays so")
+        done = place.run("gpufl", "verify", logs, f"--backend-url={backend.url}", f"--api-key={lib.KEY}")
+        equal(done.returncode, 1, done.stdout)
+        check("scope: the backend knows that lines are missing: " in done.stdout and ", and what follows" in done.stdout, done.stdout)
+
+
+def a_channel_of_which_all_is_lost_stays_lost_when_another_one_goes_on(place):
+    """For an uploader without a state, to which nothing tells of that channel, as of an earlier writer's session."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.end()
+    writer.active("scope").unlink()
+    equal(lib.upload(place, backend.url).returncode, 1, "it is held")
+    equal(place.run("gpufl", *_command(place)).returncode, 0, "it is given up")
+    equal(lib.upload(place, backend.url).returncode, 0, "it ends")
+    shutil.rmtree(place.logs / STATE)
+    manifest = writer.dir / ".gpufl-session.json"
+    manifest.write_text(json.dumps({k: v for k, v in json.loads(manifest.read_text()).items() if k != "channels"}))
+    os.truncate(writer.dir / ".gpufl-session.lock", 0)
+    writer.line("device")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_complete"]), (0, 0), done.stdout)
+    found = backend.session(writer.id)
+    equal((found["state"], found["complete"], found["verified"]), ("ended_with_losses", False, False), f"{found}")
+    equal(backend.export(writer.id, "device"), writer.written["device"], "what came is stored")
 
 
 def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):

@@ -161,10 +161,12 @@ static void verify_gone(const struct looking *look, struct verify_session *out)
         if (verify_has_files(scan_find_channel(&look->scan, stream->channel))) {
             continue;
         }
+        bool lost = stream->end.lost_after && !stream->end.at.lines;
         struct verify_stream *add = verify_add(out, stream->channel);
         add->backend = stream->end;
         add->result = stream->without_positions ? VERIFY_BY_WINDOWS
                       : stream->end.expired     ? VERIFY_EXPIRED
+                      : lost                    ? VERIFY_LOSSY
                                                 : VERIFY_NO_FILES;
     }
 }
