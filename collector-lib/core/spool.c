@@ -16,7 +16,6 @@
 #include "base/plural.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/loss_marker.h"
-#include "collector-lib/core/own_fd.h"
 
 #define CHECK_EVERY_NS 1000000000
 /* Recording resumes below this part of the limit, so that it does not flap. */
@@ -26,23 +25,27 @@
 #define CALM_NS        10000000000
 #define NS_PER_MS      1000000
 
-static uint64_t bytes_in(int dir_fd)
+static uint64_t bytes_of(int dir, const char *name)
 {
+    struct stat st;
+    bool is_file =
+        fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return is_file ? (uint64_t)st.st_size : 0;
+}
+
+/* By the descriptor that is there: another one would have a low number for a moment. */
+static uint64_t bytes_in(const struct own_fd *dir)
+{
+    _Alignas(struct dirent64) char entries[4096];
     uint64_t bytes = 0;
-    struct own_fd own;
-    DIR *dir =
-        own_fd_read_dir(&own, openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!dir) {
-        return 0;
-    }
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        struct stat st;
-        if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode)) {
-            bytes += (uint64_t)st.st_size;
+    ssize_t len = own_fd_is_ours(dir) && lseek(dir->fd, 0, SEEK_SET) == 0 ? 1 : 0;
+    while (len > 0 && (len = getdents64(dir->fd, entries, sizeof entries)) > 0) {
+        for (ssize_t at = 0; at < len;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            bytes += bytes_of(dir->fd, entry->d_name);
+            at += entry->d_reclen;
         }
     }
-    own_fd_end_dir(&own, dir);
     return bytes;
 }
 
@@ -61,7 +64,7 @@ static void spool_write_marker(struct spool *s)
                                            .first_ns = s->first_ns,
                                            .last_ns = s->last_ns,
                                            .lines = s->lost_lines};
-        s->marked = loss_marker_write(s->dir_fd, &marker) || s->marked;
+        s->marked = loss_marker_write(s->dir->fd, &marker) || s->marked;
     }
 }
 
@@ -131,7 +134,7 @@ bool spool_retry_is_due(struct spool *s, int64_t mono_ns)
 void spool_resume(struct spool *s, int64_t mono_ns)
 {
     spool_write_marker(s);
-    loss_marker_reserve(s->dir_fd); /* for the next one */
+    loss_marker_reserve(s->dir->fd); /* for the next one */
     s->paused = s->failed = false;
     s->resumed_ns = mono_ns;
     s->markers++;
@@ -151,8 +154,8 @@ bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
         return false;
     }
     s->next_check_ns = mono_ns + CHECK_EVERY_NS;
-    uint64_t used = s->estimate = bytes_in(s->dir_fd);
-    uint64_t left = free_bytes(s->dir_fd);
+    uint64_t used = s->estimate = bytes_in(s->dir);
+    uint64_t left = free_bytes(s->dir->fd);
     if (!s->paused) {
         bool budget = s->max_bytes && used >= s->max_bytes;
         if (budget || left < s->min_free_bytes) {
@@ -188,7 +191,7 @@ uint64_t spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall
 
 void spool_begin(struct spool *s)
 {
-    loss_marker_reserve(s->dir_fd);
+    loss_marker_reserve(s->dir->fd);
 }
 
 void spool_end(struct spool *s, const char *id)
@@ -201,5 +204,5 @@ void spool_end(struct spool *s, const char *id)
                     id, s->lost_lines, plural(s->lost_lines, "line", "lines"),
                     message_reason(errno));
     }
-    loss_marker_release(s->dir_fd);
+    loss_marker_release(s->dir->fd);
 }

@@ -9,11 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/own_fd.h"
+
 /** Limits in bytes; 0 = none. */
 struct spool {
     uint64_t max_bytes;
     uint64_t min_free_bytes;
-    int dir_fd; /**< of the session, borrowed */
+    const struct own_fd *dir; /**< of the session, borrowed */
     bool paused;
     int64_t next_check_ns; /**< monotonic */
     uint64_t estimate;     /**< bytes at the last check and what was written since */

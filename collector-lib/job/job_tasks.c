@@ -30,22 +30,25 @@
 static struct {
     pthread_mutex_t lock;
     struct spare_fds spare;
+    struct own_fd main; /* its stat, at which is looked each second */
     bool keeps;
-} tasks = {.lock = PTHREAD_MUTEX_INITIALIZER, .spare = SPARE_FDS_NONE};
+} tasks = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .spare = SPARE_FDS_NONE, .main = OWN_FD_NONE};
 
-static bool open_of_task(struct own_fd *file, const char *task, const char *name)
+static int open_of_task(const char *task, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%.20s/%s", task, name);
-    return own_fd_take_briefly(file, open(path, O_RDONLY | O_CLOEXEC));
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* \return JOB_TASK_UNKNOWN with errno. */
 static enum job_task read_stat(const char *task, char text[STAT_BYTES])
 {
     struct own_fd file;
-    ssize_t n =
-        open_of_task(&file, task, "stat") ? read(file.fd, text, STAT_BYTES - 1) : -1;
+    ssize_t n = own_fd_take_briefly(&file, open_of_task(task, "stat"))
+                    ? read(file.fd, text, STAT_BYTES - 1)
+                    : -1;
     int reason = errno;
     own_fd_close(&file);
     if (n < 0) {
@@ -68,13 +71,8 @@ static unsigned long number_of_stat(const char *text, int behind_state)
 }
 
 /* proc(5): its number, its name in parentheses, its state. */
-static enum job_task look_at_named(const char *task, char name[THREAD_NAME_BYTES])
+static enum job_task task_of_stat(const char *text, char name[THREAD_NAME_BYTES])
 {
-    char text[STAT_BYTES];
-    enum job_task what = read_stat(task, text);
-    if (what != JOB_TASK_JOBS) {
-        return what;
-    }
     const char *begin = strchr(text, '(');
     const char *end = strrchr(text, ')');
     if (!begin || !end || end[1] != ' ') {
@@ -88,6 +86,13 @@ static enum job_task look_at_named(const char *task, char name[THREAD_NAME_BYTES
     }
     snprintf(name, THREAD_NAME_BYTES, "%.*s", (int)(end - begin - 1), begin + 1);
     return thread_name_is_ours(name) ? JOB_TASK_OURS : JOB_TASK_JOBS;
+}
+
+static enum job_task look_at_named(const char *task, char name[THREAD_NAME_BYTES])
+{
+    char text[STAT_BYTES];
+    enum job_task what = read_stat(task, text);
+    return what == JOB_TASK_JOBS ? task_of_stat(text, name) : what;
 }
 
 static enum job_task look_at_task(const char *task)
@@ -124,12 +129,32 @@ const char *job_tasks_name_this(char task[TASK_NAME_BYTES])
     return task_name_of("/proc/thread-self", gettid(), task);
 }
 
+/* As read_stat() does. */
+static enum job_task read_stat_of_main(char text[STAT_BYTES])
+{
+    char task[TASK_NAME_BYTES];
+    ssize_t n =
+        own_fd_is_ours(&tasks.main) ? pread(tasks.main.fd, text, STAT_BYTES - 1, 0) : -1;
+    if (n <= 0) {
+        return read_stat(name_main(task), text);
+    }
+    text[n] = '\0';
+    return JOB_TASK_JOBS;
+}
+
+static enum job_task look_at_main(void)
+{
+    char name[THREAD_NAME_BYTES];
+    char text[STAT_BYTES];
+    enum job_task what = read_stat_of_main(text);
+    return what == JOB_TASK_JOBS ? task_of_stat(text, name) : what;
+}
+
 /* 0 = not known. */
 static unsigned long stat_of_main(int behind_state)
 {
-    char task[TASK_NAME_BYTES];
     char text[STAT_BYTES];
-    bool known = read_stat(name_main(task), text) == JOB_TASK_JOBS;
+    bool known = read_stat_of_main(text) == JOB_TASK_JOBS;
     return known ? number_of_stat(text, behind_state) : 0;
 }
 
@@ -219,8 +244,7 @@ static enum job_task look_for_leader(void)
 
 static enum job_task look_for_jobs(bool main_left)
 {
-    char task[TASK_NAME_BYTES];
-    enum job_task what = look_at_task(name_main(task));
+    enum job_task what = look_at_main();
     bool left = what == JOB_TASK_ENDED || what == JOB_TASK_GONE ||
                 (what == JOB_TASK_UNKNOWN && main_left);
     return left ? look_at_others() : what;
@@ -237,11 +261,27 @@ static bool give_back_spare(void)
     return lacks;
 }
 
+/* Those in reserve come first: if they cannot be had, nor can the other one. */
+static void take_kept(void)
+{
+    char task[TASK_NAME_BYTES];
+    spare_fds_take(&tasks.spare);
+    if (!own_fd_is_ours(&tasks.main)) {
+        own_fd_take(&tasks.main, open_of_task(name_main(task), "stat"));
+    }
+}
+
+static void close_kept(void)
+{
+    spare_fds_close(&tasks.spare);
+    own_fd_close(&tasks.main);
+}
+
 static void end_look(void)
 {
     int reason = errno;
     if (tasks.keeps) {
-        spare_fds_take(&tasks.spare);
+        take_kept();
     }
     pthread_mutex_unlock(&tasks.lock);
     errno = reason;
@@ -294,7 +334,7 @@ static bool look_at_mask(uint64_t *blocked)
 {
     char task[TASK_NAME_BYTES];
     struct own_fd file;
-    if (!open_of_task(&file, name_main(task), "status")) {
+    if (!own_fd_take_briefly(&file, open_of_task(name_main(task), "status"))) {
         return false;
     }
     bool known = read_mask(file.fd, blocked);
@@ -337,7 +377,7 @@ void job_tasks_keep(bool keep)
     if (keep) {
         spare_fds_take(&tasks.spare);
     } else {
-        spare_fds_close(&tasks.spare);
+        close_kept();
     }
     pthread_mutex_unlock(&tasks.lock);
 }
@@ -345,6 +385,6 @@ void job_tasks_keep(bool keep)
 void job_tasks_after_fork(void)
 {
     pthread_mutex_init(&tasks.lock, NULL);
-    spare_fds_close(&tasks.spare);
+    close_kept();
     tasks.keeps = false;
 }

@@ -68,12 +68,18 @@ void sysfs_file_fini(struct sysfs_file *file)
     file->path = NULL;
 }
 
+/* One that is not there, such as the limit of the group above all, is looked for by its
+ * name: an open(2) that fails takes a number, too, until it does. */
+static bool sysfs_file_open(struct sysfs_file *file)
+{
+    return access(file->path, F_OK) == 0 &&
+           own_fd_take(&file->own, open(file->path, O_RDONLY | O_CLOEXEC));
+}
+
 bool sysfs_file_text(struct sysfs_file *file, char *out, size_t size)
 {
     out[0] = '\0';
-    if (!file->path ||
-        (!own_fd_is_ours(&file->own) &&
-         !own_fd_take(&file->own, open(file->path, O_RDONLY | O_CLOEXEC)))) {
+    if (!file->path || (!own_fd_is_ours(&file->own) && !sysfs_file_open(file))) {
         return false;
     }
     return sysfs_end_text(out, pread(file->own.fd, out, size - 1, 0));

@@ -35,7 +35,6 @@ void sampler_open(struct sampler *s, const struct settings *settings,
     s->rate_ms = settings->sample_rate_ms;
     s->backend = settings->backend;
     sampler_check_sysfs(settings->sysfs);
-    host_open(&s->host, settings->sysfs);
     s->details = settings->device_details;
     memset(s->sample, 0xff, sizeof s->sample); /* GPU_NOT_AVAILABLE */
     s->gpu = gpu_thread_open(settings->backend,

@@ -16,7 +16,8 @@
 
 #define SAMPLER_ROWS 256u
 
-/** Used by the writer's thread alone. Zero-initialise, then call sampler_open. */
+/** Used by the writer's thread alone. Zero-initialise, then call host_open and
+ * sampler_open. */
 struct sampler {
     int rate_ms; /* 0 = never */
     enum gpufl_backend_kind backend;
@@ -38,8 +39,8 @@ struct sampler {
     bool active;
 };
 
-/** Opens the sources that \p settings ask for. Devices get their numbers in \p table.
- * Waits at most GPU_LATE_MS for the GPU's driver. */
+/** Opens the devices that \p settings ask for, once `host` is open. They get
+ * their numbers in \p table. Waits at most GPU_LATE_MS for the GPU's driver. */
 void sampler_open(struct sampler *sampler, const struct settings *settings,
                   struct device_table *table);
 

@@ -26,9 +26,10 @@
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
 
-#define NS_PER_MS      1000000
-#define JOB_EVERY_NS   1000000000ll
-#define FLUSH_ROUND_NS 500000
+#define NS_PER_MS    1000000
+#define JOB_EVERY_NS 1000000000ll
+#define ROUND_NS     200000
+#define OPEN_NS      100000000
 
 static uint64_t flush_asked(struct writer *w)
 {
@@ -71,7 +72,7 @@ static void tell_flushed(struct writer *w, uint64_t asked)
  * \return false if it is not reached by then. */
 static bool wait_reached(_Atomic uint64_t *at, uint64_t wanted, int64_t by_ns)
 {
-    const struct timespec round = {.tv_nsec = FLUSH_ROUND_NS};
+    const struct timespec round = {.tv_nsec = ROUND_NS};
     /* Pairs with the release of who sets it: what was recorded is in the files. */
     while (atomic_load_explicit(at, memory_order_acquire) < wanted) {
         if (clock_mono_ns() >= by_ns) {
@@ -87,7 +88,6 @@ static void keep_house(struct writer *w, bool flushed)
 {
     int64_t now_ns = clock_mono_ns();
     session_dir_mend(w->dir);
-    w->spool.dir_fd = w->dir->own.fd;
     session_dir_rotate_old(w->dir, now_ns);
     session_dir_restore_names_now_and_then(w->dir, now_ns);
     writer_append_count_gone(w);
@@ -164,6 +164,9 @@ static void *write_until_stopped(void *arg)
     struct writer *w = arg;
     bool over;
     w->summary.begin_ns = w->job_checked_ns = clock_mono_ns();
+    writer_lines_open_files(w);
+    job_threads_are_gone(); /* what it looks at stays open from now on */
+    atomic_store_explicit(&w->opened, 1, memory_order_release);
     writer_lines_open(w);
     say_without_lock(w->dir);
     do {
@@ -245,7 +248,7 @@ gpufl_status writer_start(const struct settings *settings,
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
-                              .dir_fd = w->dir->own.fd};
+                              .dir = &w->dir->own};
     w->context = (struct record_context){
         .session_id = w->dir->id,
         .app = w->settings.app_name,
@@ -265,7 +268,8 @@ gpufl_status writer_start(const struct settings *settings,
         errno = rc;
         return GPUFL_ERR_IO;
     }
-    *out = w;
+    *out = w; /* which a signal's handler that calls exit() ends meanwhile */
+    wait_reached(&w->opened, 1, clock_mono_ns() + OPEN_NS);
     return GPUFL_OK;
 }
 

@@ -204,9 +204,14 @@ static void say_session(const struct writer *w)
                 devices ? devices->source : "none");
 }
 
-void writer_lines_open(struct writer *w)
+void writer_lines_open_files(struct writer *w)
 {
     spool_begin(&w->spool);
+    host_open(&w->sampler.host, w->settings.sysfs);
+}
+
+void writer_lines_open(struct writer *w)
+{
     sampler_open(&w->sampler, &w->settings, &w->devices);
     struct record_state state = sampler_state(&w->sampler);
     if (w->settings.debug) {

@@ -57,7 +57,8 @@ struct writer {
     bool stopping;
     int64_t stop_by_ns; /* once it is stopping: the GPU's driver has until then */
     struct writer_flush *flush;
-    _Atomic uint64_t ended; /* 1: the thread has done all that can hang */
+    _Atomic uint64_t opened; /* 1: the thread has opened what it reads all the time */
+    _Atomic uint64_t ended;  /* 1: the thread has done all that can hang */
     /* Read by writer_stats from other threads. */
     _Atomic uint64_t pairs;
     _Atomic uint64_t samples;

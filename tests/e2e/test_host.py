@@ -272,6 +272,15 @@ def no_thread_of_ours_reads_or_writes_under_a_number_of_the_jobs(place):
     equal(found, [], "under low numbers")
 
 
+def no_thread_of_ours_opens_a_file_while_a_session_runs(place):
+    """Each has a low number for a moment, in which the job's next file gets another one, and which it may close."""
+    opened, begun = place.path / "opened", place.path / "begun"
+    done, _ = _live(place, "init:0", f"touch:{begun}", "ops:50", "nap:2300000", "ops:50", "flush", "shutdown", "exit:5",
+                    HOSTILE_OPENS=str(opened), HOSTILE_FROM=str(begun))
+    equal((done.returncode, _said(done).get("files")), (5, "1"), done.stderr)
+    equal(set(opened.read_text().splitlines() if opened.exists() else ()), set(), "opened")
+
+
 def a_scope_without_memory_changes_no_errno(place):
     if lib.SANITIZER:
         lib.skip("memory is the sanitizer's")

@@ -9,6 +9,8 @@
  * HOSTILE_LOW=path   gets a line for each read or write by a thread of the library under
  *      a number below 400, where files of the job are, and for each file that it opens,
  *      makes, renames or deletes in a directory that has such a number
+ * HOSTILE_OPENS=path gets a line for each file that a thread of the library opens, once
+ *      there is HOSTILE_FROM
  *
  * CALL: open, write, pwrite, rename, unlink, truncate, sync, lock, stat, thread, close,
  * path (realpath); malloc where FAKE_NO_MEMORY is defined. */
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -166,13 +169,12 @@ static char befall(enum which call, const void *caller)
     return 0;
 }
 
-/* Standard error is the job's, and meant. */
-static void look_at_number(int fd, const void *caller)
+/* Of what threads of the library do, a line in the file that is named by \p variable. */
+static void tell(const char *variable, const void *caller, const char *what, int number)
 {
-    const char *path = getenv("HOSTILE_LOW");
+    const char *path = getenv(variable);
     char name[16] = "";
-    if (!path || fd < 3 || fd >= 400 || (uintptr_t)caller < host.from ||
-        (uintptr_t)caller >= host.to ||
+    if (!path || (uintptr_t)caller < host.from || (uintptr_t)caller >= host.to ||
         pthread_getname_np(pthread_self(), name, sizeof name) != 0 ||
         strncmp(name, "gpufl", 5) != 0) {
         return;
@@ -180,11 +182,26 @@ static void look_at_number(int fd, const void *caller)
     int saved = errno;
     FILE *told = fopen(path, "ae");
     if (told) {
-        fprintf(told, "%s: %d at %#lx\n", name, fd,
+        fprintf(told, "%s: %s %d at %#lx\n", name, what, number,
                 (unsigned long)((uintptr_t)caller - host.from));
         fclose(told);
     }
     errno = saved;
+}
+
+/* Standard error is the job's, and meant. */
+static void look_at_number(int fd, const void *caller)
+{
+    if (fd >= 3 && fd < 400) {
+        tell("HOSTILE_LOW", caller, "number", fd);
+    }
+}
+
+static void look_at_opened(int fd, const char *path, const void *caller)
+{
+    if (has_begun()) {
+        tell("HOSTILE_OPENS", caller, path, fd);
+    }
 }
 
 #define CALLER  __builtin_return_address(0)
@@ -233,7 +250,9 @@ int open(const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = mode_of(flags, args);
     va_end(args);
-    return befall(OPEN, CALLER) == 'e' ? -1 : (int)after(REAL(open)(path, flags, mode));
+    int fd = befall(OPEN, CALLER) == 'e' ? -1 : (int)after(REAL(open)(path, flags, mode));
+    look_at_opened(fd, path, CALLER);
+    return fd;
 }
 
 int openat(int dir, const char *path, int flags, ...)
@@ -243,13 +262,23 @@ int openat(int dir, const char *path, int flags, ...)
     mode_t mode = mode_of(flags, args);
     va_end(args);
     look_at_number(dir, CALLER);
-    return befall(OPEN, CALLER) == 'e' ? -1
-                                       : (int)after(REAL(openat)(dir, path, flags, mode));
+    int fd = befall(OPEN, CALLER) == 'e'
+                 ? -1
+                 : (int)after(REAL(openat)(dir, path, flags, mode));
+    look_at_opened(fd, path, CALLER);
+    return fd;
 }
 
 FILE *fopen(const char *path, const char *mode)
 {
     return befall(OPEN, CALLER) == 'e' ? NULL : REAL(fopen)(path, mode);
+}
+
+int socket(int family, int type, int protocol)
+{
+    int fd = REAL(socket)(family, type, protocol);
+    look_at_opened(fd, "a socket", CALLER);
+    return fd;
 }
 
 int mkdirat(int dir, const char *path, mode_t mode)

@@ -15,6 +15,7 @@
 
 struct place {
     char *dir;
+    struct own_fd own;
     struct spool spool;
     int64_t now_ns;
 };
@@ -22,14 +23,14 @@ struct place {
 static void open_place(struct place *p, uint64_t max_bytes)
 {
     *p = (struct place){.dir = dirs_make(), .spool = {.max_bytes = max_bytes}};
-    p->spool.dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY);
-    assert_true(p->spool.dir_fd >= 0);
+    assert_true(own_fd_take(&p->own, open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    p->spool.dir = &p->own;
     dirs_append(p->dir, "device.log", "");
 }
 
 static void close_place(struct place *p)
 {
-    close(p->spool.dir_fd);
+    own_fd_close(&p->own);
     dirs_remove(p->dir);
 }
 

@@ -15,13 +15,20 @@
 #define MARKER  ".gpufl-transport-loss.spool.0.json"
 #define RESERVE ".gpufl-reserve"
 
+static struct own_fd open_dir(const char *dir)
+{
+    struct own_fd own;
+    assert_true(own_fd_take(&own, open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    return own;
+}
+
 static void marker_pause(const char *dir)
 {
-    struct spool spool = {.max_bytes = 1, .dir_fd = open(dir, O_RDONLY | O_DIRECTORY)};
-    assert_true(spool.dir_fd >= 0);
+    struct own_fd own = open_dir(dir);
+    struct spool spool = {.max_bytes = 1, .dir = &own};
     assert_false(spool_check(&spool, 1, 1));
     assert_true(spool.paused);
-    close(spool.dir_fd);
+    own_fd_close(&own);
 }
 
 static void the_marker_is_never_written_through_a_name_of_another(void **state)
@@ -65,9 +72,10 @@ static void keep_from_creating(const char *dir)
 
 static void spool_reserve(const char *dir)
 {
-    struct spool spool = {.dir_fd = open(dir, O_RDONLY | O_DIRECTORY)};
+    struct own_fd own = open_dir(dir);
+    struct spool spool = {.dir = &own};
     spool_begin(&spool);
-    close(spool.dir_fd);
+    own_fd_close(&own);
 }
 
 static void where_nothing_can_be_created_the_reserve_becomes_the_marker(void **state)
