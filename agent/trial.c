@@ -115,8 +115,8 @@ static void trial_say_served(struct trial *t, int dir, const char *path)
     if (served) {
         snprintf(
             why, sizeof why,
-            "%s: '%.*s%s': %sis served by %s now (the agent starts once that one has "
-            "ended)",
+            "%s: '%.*s%s': %sis served by %s now (a start fails until that one has been "
+            "stopped)",
             folders_flag(t->options, path), MESSAGE_VALUE(path, 200), which, who);
         trial_note(t, why);
         t->served = true;
@@ -320,7 +320,8 @@ int trial_run(const struct options *options, bool have_inotify)
         trial_backend(&t);
     }
     if (!t.faults) {
-        printf("gpufl-agent: the settings work: %s answers%s, %u %s\n", options->host,
+        printf("gpufl-agent: the settings work%s: %s answers%s, %u %s\n",
+               t.served ? " once that uploader has been stopped" : "", options->host,
                token_value(&t.start.token)[0] ? " and takes the key" : "", t.folders,
                plural(t.folders, "folder", "folders"));
     }

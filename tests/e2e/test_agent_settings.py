@@ -389,11 +389,14 @@ def a_check_says_whether_the_settings_would_work(place):
     (place.logs / "group").mkdir(mode=0o700, exist_ok=True)
     before = sorted(str(p) for p in place.path.rglob("*"))
     one(backend.url, 0, "takes the key")
-    now = f"is served by gpufl-agent (pid {agent.pid}) now (the agent starts once that one has ended)"
+    now = f"is served by gpufl-agent (pid {agent.pid}) now (a start fails until that one has been stopped)"
     one(backend.url, 0, f"gpufl-agent: --folder: '{place.logs}': {now}")
+    one(backend.url, 0, "gpufl-agent: the settings work once that uploader has been stopped: ")
     one(backend.url, 0, f"gpufl-agent: --folder: '{place.logs}/group': the directory above it {now}", folder=place.logs / "group")
     one(backend.url, 0, f"gpufl-agent: --listen: '127.0.0.1:{port}': Address already in use", f"--listen=127.0.0.1:{port}")
     equal(sorted(str(p) for p in place.path.rglob("*")), before, "nothing is written")
+    code, said = _start(place, [f"--folder={place.logs}", f"--host={backend.url}"], {"GPUFL_HTTP_TOKEN": lib.KEY})
+    check(code == 1 and f"is already served by gpufl-agent (pid {agent.pid})" in said, f"a start fails: {code} {said}")
     agent.terminate()
     equal(agent.wait(20 * lib.SLOW), 0, "the agent goes on until it is stopped")
 
