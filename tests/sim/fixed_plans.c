@@ -254,6 +254,11 @@ static const struct {
     {"a_sealed_file_that_is_emptied_unsent",
      {PLAIN_OF(600, 10), .lacks = true},
      {STEP(KILL, 0, 0), BEGIN, WRITE(2), WRITE(2), STEP(CUT_FILE, 4, 0), WAIT(19000)}},
+    /* Else the lock file tells of more, and the session is held for that. */
+    {"a_file_that_is_cut_and_written_on_before_its_writer_sees_it",
+     {PLAIN_OF(1 << 20, 10), .untold = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(HALVE, 0, 4001),
+      STEP(CUT_FILE, 0, 99), STEP(HALVE, 0, 4001), STEP(KILL_JOB, 0, 0), WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)
