@@ -32,6 +32,21 @@ static void say_not_restored(struct channel_file *file, enum channel channel,
     }
 }
 
+void active_name_seal(struct channel_file *file, int dir, enum channel channel,
+                      const char *id)
+{
+    const char *name = channel_name(channel);
+    if (channel_file_rotate(file, dir, channel) < 0 && errno == EEXIST &&
+        !file->taken_said) {
+        file->taken_said = true;
+        library_log(GPUFL_LOG_WARNING,
+                    "%s/%s.log cannot be sealed, and grows: %s.%" PRIu32
+                    ".log is there already (move that file away; leave the files of a "
+                    "running session alone)",
+                    id, name, name, file->rotated + 1);
+    }
+}
+
 /* Where there is room for it, and the directory has not been removed. */
 static bool active_name_mark(struct channel_file *file, int dir, enum channel channel,
                              struct active_loss loss)

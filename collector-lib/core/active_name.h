@@ -25,4 +25,8 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
                                   const struct session_amount *had,
                                   struct session_amount *lost);
 
+/** Seals the active file and begins a new one. Says once if its number is taken. */
+void active_name_seal(struct channel_file *file, int dir, enum channel channel,
+                      const char *id);
+
 #endif

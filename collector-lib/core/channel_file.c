@@ -3,6 +3,7 @@
  * after a kill, which of them is missing. */
 #include "collector-lib/core/channel_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -54,6 +55,7 @@ static bool channel_file_rename_new(int dir, const char *from, const char *to)
 {
     int rc = renameat2(dir, from, dir, to, RENAME_NOREPLACE);
     if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
+        errno = EEXIST;
         rc = faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT
                  ? renameat(dir, from, dir, to)
                  : -1;
@@ -74,22 +76,93 @@ static bool channel_file_is_at(const struct channel_file *file, int dir, const c
            channel_file_is(file, &st);
 }
 
+/* How many bytes both begin with; -1 = one of them cannot be read. */
+static off_t common_bytes(int a, int b)
+{
+    char of_a[8192];
+    char of_b[8192];
+    off_t at = 0;
+    for (;;) {
+        ssize_t n = pread(a, of_a, sizeof of_a, at);
+        ssize_t m = pread(b, of_b, sizeof of_b, at);
+        ssize_t same = 0;
+        if (n < 0 || m < 0) {
+            return -1;
+        }
+        while (same < n && same < m && of_a[same] == of_b[same]) {
+            same++;
+        }
+        at += same;
+        if (same < (ssize_t)sizeof of_a) {
+            return at;
+        }
+    }
+}
+
+/* How many bytes of ours are in what has the name; -1 = it cannot be told. */
+static off_t common_with(const struct channel_file *file, int dir, const char *active)
+{
+    struct own_fd other;
+    if (!own_fd_take_briefly(
+            &other,
+            openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))) {
+        return -1;
+    }
+    off_t common = common_bytes(file->own.fd, other.fd);
+    own_fd_close(&other);
+    return common;
+}
+
+/* What has the name of the active file. */
+enum active_holder {
+    ACTIVE_UNKNOWN,
+    ACTIVE_NOBODY,
+    ACTIVE_OURS,
+    ACTIVE_COPY, /* of our beginning, maybe empty: it holds nothing that ours does not */
+    ACTIVE_OTHER,
+};
+
+/* \p common: how many bytes of ours are in it. */
+static enum active_holder channel_file_holder(const struct channel_file *file, int dir,
+                                              const char *active, off_t *common)
+{
+    struct stat st;
+    *common = 0;
+    if (fstatat(dir, active, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno == ENOENT ? ACTIVE_NOBODY : ACTIVE_UNKNOWN;
+    }
+    if (channel_file_is(file, &st)) {
+        return ACTIVE_OURS;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return ACTIVE_OTHER;
+    }
+    off_t same = common_with(file, dir, active);
+    *common = same > 0 ? same : 0;
+    if (same < 0) {
+        return ACTIVE_UNKNOWN;
+    }
+    return same == st.st_size ? ACTIVE_COPY : ACTIVE_OTHER;
+}
+
 bool channel_file_is_sealed(const struct channel_file *file, int dir,
                             enum channel channel)
 {
     char name[LAYOUT_PATH_MAX];
-    layout_active(name, channel_name(channel), false);
-    if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) {
+    off_t common;
+    layout_numbered(name, channel_name(channel), file->rotated + 1, false);
+    if (!channel_file_is_at(file, dir, name)) {
         return false;
     }
-    layout_numbered(name, channel_name(channel), file->rotated + 1, false);
-    return channel_file_is_at(file, dir, name);
+    layout_active(name, channel_name(channel), false);
+    enum active_holder holder = channel_file_holder(file, dir, name, &common);
+    return holder == ACTIVE_NOBODY || holder == ACTIVE_COPY;
 }
 
 /* A job may be killed between the two renames. Then `.gpufl-next.…` says that the file
  * after the sealed one was not begun, so nothing is missing. Its number tells it from one
  * that was left before a seal. */
-void channel_file_rotate(struct channel_file *file, int dir, enum channel channel)
+int channel_file_rotate(struct channel_file *file, int dir, enum channel channel)
 {
     const char *name = channel_name(channel);
     char active[LAYOUT_PATH_MAX];
@@ -102,20 +175,22 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     layout_next(next, name, number + 1);
     struct own_fd begun;
     if (!own_fd_take(&begun, channel_file_create_anew(dir, next))) {
-        return;
+        return -1;
     }
     bool is_sealed = was_sealed || channel_file_rename_new(dir, active, sealed);
-    if (is_sealed && (was_sealed ? channel_file_rename_new(dir, next, active)
-                                 : renameat(dir, next, dir, active) == 0)) {
+    if (is_sealed && renameat(dir, next, dir, active) == 0) {
         own_fd_close(&file->own);
         *file = (struct channel_file){.own = begun, .rotated = number};
-        return;
+        return 0;
     }
+    int saved = errno;
     /* Readers wait for an active file, so the seal is undone, or finished later. */
     if (!is_sealed || (!was_sealed && renameat(dir, sealed, dir, active) == 0)) {
         unlinkat(dir, next, 0);
     }
     own_fd_close(&begun);
+    errno = saved;
+    return -1;
 }
 
 uint64_t channel_file_limit(void)
@@ -180,10 +255,9 @@ static bool copy_whole_lines(const struct channel_file *file, int to)
 bool channel_file_is_named(const struct channel_file *file, int dir, enum channel channel)
 {
     char active[LAYOUT_PATH_MAX];
-    char sealed[LAYOUT_PATH_MAX];
     layout_active(active, channel_name(channel), false);
-    layout_numbered(sealed, channel_name(channel), file->rotated + 1, false);
-    return channel_file_is_at(file, dir, active) || channel_file_is_at(file, dir, sealed);
+    return channel_file_is_at(file, dir, active) ||
+           channel_file_is_sealed(file, dir, channel);
 }
 
 bool channel_file_has_name(const struct channel_file *file, int dir, enum channel channel)
@@ -193,47 +267,6 @@ bool channel_file_has_name(const struct channel_file *file, int dir, enum channe
     layout_active(name, channel_name(channel), false);
     bool unknown = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT;
     return unknown || channel_file_is_named(file, dir, channel);
-}
-
-/* How many bytes both begin with; -1 = one of them cannot be read. */
-static off_t common_bytes(int a, int b)
-{
-    char of_a[8192];
-    char of_b[8192];
-    off_t at = 0;
-    for (;;) {
-        ssize_t n = pread(a, of_a, sizeof of_a, at);
-        ssize_t m = pread(b, of_b, sizeof of_b, at);
-        ssize_t same = 0;
-        if (n < 0 || m < 0) {
-            return -1;
-        }
-        while (same < n && same < m && of_a[same] == of_b[same]) {
-            same++;
-        }
-        at += same;
-        if (same < (ssize_t)sizeof of_a) {
-            return at;
-        }
-    }
-}
-
-/* How many bytes of ours are in what has the name; -1 = it cannot be told. */
-static off_t common_with(const struct channel_file *file, int dir, const char *active,
-                         const struct stat *there)
-{
-    if (!S_ISREG(there->st_mode)) {
-        return 0;
-    }
-    struct own_fd other;
-    if (!own_fd_take_briefly(
-            &other,
-            openat(dir, active, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))) {
-        return -1;
-    }
-    off_t common = common_bytes(file->own.fd, other.fd);
-    own_fd_close(&other);
-    return common;
 }
 
 /* Of whole lines, as what is written is counted. */
@@ -250,12 +283,47 @@ static struct session_amount amount_from(int fd, off_t from)
     return part;
 }
 
+/* Finds the number under which another program has put the file. \return 0 if there is
+ * none, -1 with errno if it cannot be told. */
+static int channel_file_find(const struct channel_file *file, int dir,
+                             char name[LAYOUT_PATH_MAX])
+{
+    struct stat st;
+    struct own_fd own;
+    int found = 0;
+    if (fstat(file->own.fd, &st) == 0 && st.st_nlink == 0) {
+        return 0;
+    }
+    DIR *names =
+        own_fd_read_dir(&own, openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!names) {
+        return -1;
+    }
+    for (struct dirent *entry; !found && (entry = readdir(names)) != NULL;) {
+        const struct layout_name parsed = layout_parse(entry->d_name);
+        if (parsed.kind == LAYOUT_NUMBERED && !parsed.gz &&
+            channel_file_is_at(file, dir, entry->d_name)) {
+            layout_numbered(name, parsed.channel, parsed.number, false);
+            found = 1;
+        }
+    }
+    own_fd_end_dir(&own, names);
+    return found;
+}
+
 /* All that was written is still behind our descriptor: it becomes the active file again,
- * and readers go on in it. What it replaces holds nothing that it does not. */
+ * and readers go on in it. What it replaces holds nothing that it does not. Where readers
+ * would take it for another file, it is renamed, as they would take both. */
 static bool channel_file_put_back(struct channel_file *file, int dir, const char *active,
                                   bool replaces)
 {
     char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
+    char other[LAYOUT_PATH_MAX];
+    int found = channel_file_find(file, dir, other);
+    if (found) {
+        return found > 0 && (replaces ? renameat(dir, other, dir, active) == 0
+                                      : channel_file_rename_new(dir, other, active));
+    }
     snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
     unlinkat(dir, staged, 0);
     struct own_fd copy;
@@ -308,20 +376,21 @@ enum channel_restored channel_file_restore(struct channel_file *file, int dir,
                                            struct session_amount *lost)
 {
     char active[LAYOUT_PATH_MAX];
-    struct stat st;
+    char other[LAYOUT_PATH_MAX];
+    off_t common;
     layout_active(active, channel_name(channel), false);
-    bool there = fstatat(dir, active, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    enum active_holder holder = channel_file_holder(file, dir, active, &common);
     *lost = (struct session_amount){0};
-    off_t common = there ? common_with(file, dir, active, &st) : 0;
-    if (common >= 0 && there && !(S_ISREG(st.st_mode) && common == st.st_size)) {
-        *lost = amount_from(file->own.fd, common);
-        return CHANNEL_REPLACED;
-    }
-    if (common >= 0 && channel_file_put_back(file, dir, active, there)) {
+    if (holder != ACTIVE_UNKNOWN && holder != ACTIVE_OTHER &&
+        channel_file_put_back(file, dir, active, holder == ACTIVE_COPY)) {
         return CHANNEL_RESTORED;
     }
-    int reason = errno;
-    *lost = amount_from(file->own.fd, common > 0 ? common : 0);
+    int reason = holder == ACTIVE_OTHER ? EEXIST : errno;
+    if (channel_file_find(file, dir, other) <= 0) {
+        *lost = amount_from(file->own.fd, common);
+    }
+    layout_numbered(active, channel_name(channel), file->rotated + 1, false);
+    bool sealed = channel_file_is_at(file, dir, active);
     errno = reason;
-    return CHANNEL_NOT_RESTORED;
+    return holder == ACTIVE_OTHER && !sealed ? CHANNEL_REPLACED : CHANNEL_NOT_RESTORED;
 }

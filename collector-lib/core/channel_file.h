@@ -21,6 +21,7 @@ struct channel_file {
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
     bool name_loss_said;    /* that it has no name, and does not get it back */
     bool loss_marked;       /* likewise, in a loss marker of its number */
+    bool taken_said;        /* that its number is taken */
 };
 
 /** Creates the channel's first file in \p dir. \return 0, or -1 with errno. */
@@ -28,8 +29,8 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
 
 /** Seals `<channel>.log` under the next number and begins a new one. If it cannot, the
  * active file keeps growing, and the next write tries again. A file that has the next
- * number already is only followed by a new one. */
-void channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
+ * number already is only followed by a new one. \return 0, or -1 with errno. */
+int channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
 
 /** How many bytes a file of this process may have (RLIMIT_FSIZE). */
 uint64_t channel_file_limit(void);
@@ -53,8 +54,9 @@ bool channel_file_is_named(const struct channel_file *file, int dir,
 bool channel_file_has_name(const struct channel_file *file, int dir,
                            enum channel channel);
 
-/** True if the active file has its next number, and no file is active: a rotation could
- * neither be finished nor undone, or another program has renamed it. */
+/** True if the active file has its next number, and no file is active, or one that holds
+ * nothing else: a rotation could neither be finished nor undone, or another program has
+ * renamed it. */
 bool channel_file_is_sealed(const struct channel_file *file, int dir,
                             enum channel channel);
 
@@ -76,7 +78,7 @@ enum channel_restored {
 
 /** Gives an active file without a name its name back, with all that was written. A copy
  * of its beginning that has the name is replaced. \p lost, unless it is restored: the
- * lines and bytes that are not in what has the name. */
+ * lines and bytes that are neither in what has the name nor under a number. */
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,
                                            enum channel channel,
                                            struct session_amount *lost);

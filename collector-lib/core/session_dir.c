@@ -225,7 +225,7 @@ static size_t keep_whole_lines(struct session_dir *dir, enum channel channel,
 static void session_dir_seal(struct session_dir *dir, enum channel channel)
 {
     uint32_t rotated = dir->file[channel].rotated;
-    channel_file_rotate(&dir->file[channel], dir->own.fd, channel);
+    active_name_seal(&dir->file[channel], dir->own.fd, channel, dir->id);
     if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
         session_parts_seal(&dir->parts[channel]);
         session_dir_tell_files(dir);

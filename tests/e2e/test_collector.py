@@ -144,7 +144,7 @@ def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
     for replace in (lambda f: _edited(f, "s/no such text/x/"), _copied, _packed_and_unpacked,
-                    lambda f: f.rename(place.path / "elsewhere")):
+                    lambda f: f.rename(place.path / "elsewhere"), lambda f: f.rename(f.with_name("system.7.log"))):
         said, session = _replaced(place, backend, replace)
         equal(said, "", "nothing is lost")
         until(lambda d=session: backend.complete(d.name), "complete")
@@ -152,6 +152,20 @@ def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
         lines = lib.on_disk(session, "system").splitlines()
         equal((len(set(lines)), json.loads(lines[-1])["type"]), (len(lines), "shutdown"), "to its end, each line once")
         shutil.rmtree(session)
+
+
+def a_file_whose_number_is_taken_grows_and_says_so(place):
+    job = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, "600"], stdout=subprocess.DEVNULL, text=True,
+                           env=lib.environment({"GPUFL_LOG_ROTATE_BYTES": "8000"}), stderr=subprocess.PIPE)
+    sealed = until(lambda: next(place.logs.glob("[!.]*/system.1.log"), None), "a file is sealed")
+    active, taken = sealed.with_name("system.log"), sealed.with_name("system.3.log")
+    taken.write_text("")
+    until(lambda: active.stat().st_size > 20000, "it grows")
+    taken.unlink()
+    until(sealed.with_name("system.4.log").exists, "and is sealed once that can be")
+    job.kill()
+    said = job.communicate()[1]
+    equal(said.count("/system.log cannot be sealed, and grows: system.3.log is there already"), 1, said)
 
 
 def _killed_behind_a_copy(logs):

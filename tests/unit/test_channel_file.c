@@ -202,6 +202,56 @@ static void one_that_was_renamed_to_its_next_number_is_left_there(void **state)
     channel_rig_close(&rig);
 }
 
+/* By which a reader would take it for a later file: a copy of it would be stored twice.
+ */
+static void one_that_was_renamed_to_another_number_is_renamed_back(void **state)
+{
+    (void)state;
+    for (int created = 0; created < 2; created++) { /* as logrotate does, or not */
+        struct channel_rig rig;
+        channel_rig_open(&rig);
+        assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.3.log"), 0);
+        if (created) {
+            dirs_append(rig.path, "device.log", "");
+        }
+        assert_false(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
+        channel_is_restored(&rig);
+        assert_null(channel_text(&rig, "device.3.log"));
+        assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
+        then_it_is_sealed(&rig);
+    }
+}
+
+static void what_is_left_under_another_number_is_not_lost(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    struct session_amount lost;
+    channel_rig_open(&rig);
+    assert_int_equal(write(rig.file.own.fd, "\n", 1), 1);
+    assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.3.log"), 0);
+    dirs_append(rig.path, "device.log", "other");
+    assert_int_equal(channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_REPLACED);
+    assert_int_equal(lost.lines, 0);
+    assert_string_equal(channel_text(&rig, "device.3.log"), "1\n");
+    assert_string_equal(channel_text(&rig, "device.log"), "other");
+    channel_rig_close(&rig);
+}
+
+static void
+one_that_has_its_next_number_is_followed_in_place_of_an_empty_one(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.1.log"), 0);
+    dirs_append(rig.path, "device.log", "");
+    assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
+    assert_true(channel_file_is_sealed(&rig.file, rig.dir, CHANNEL_DEVICE));
+    then_it_is_sealed(&rig);
+}
+
 /* What the two renames leave if the second one fails and the first cannot be undone. */
 static void a_seal_that_was_neither_finished_nor_undone_is_finished(void **state)
 {
@@ -220,10 +270,15 @@ static void of_one_that_has_its_number_other_content_is_left(void **state)
 {
     (void)state;
     struct channel_rig rig;
+    struct session_amount lost;
     channel_rig_open(&rig);
     assert_int_equal(renameat(rig.dir, "device.log", rig.dir, "device.1.log"), 0);
     dirs_append(rig.path, "device.log", "other");
     assert_false(channel_file_is_sealed(&rig.file, rig.dir, CHANNEL_DEVICE));
+    assert_false(channel_file_has_name(&rig.file, rig.dir, CHANNEL_DEVICE));
+    assert_int_equal(channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_NOT_RESTORED);
+    assert_int_equal(lost.lines, 0);
     channel_rotates(&rig);
     assert_int_equal(rig.file.rotated, 0);
     assert_string_equal(channel_text(&rig, "device.log"), "other");
@@ -261,6 +316,10 @@ int main(void)
         cmocka_unit_test(a_copy_of_the_active_file_that_has_its_name_is_replaced),
         cmocka_unit_test(other_content_is_left_and_what_it_lacks_is_counted),
         cmocka_unit_test(one_that_was_renamed_to_its_next_number_is_left_there),
+        cmocka_unit_test(one_that_was_renamed_to_another_number_is_renamed_back),
+        cmocka_unit_test(what_is_left_under_another_number_is_not_lost),
+        cmocka_unit_test(
+            one_that_has_its_next_number_is_followed_in_place_of_an_empty_one),
         cmocka_unit_test(a_seal_that_was_neither_finished_nor_undone_is_finished),
         cmocka_unit_test(of_one_that_has_its_number_other_content_is_left),
         cmocka_unit_test(what_cannot_be_read_is_no_other_content),
