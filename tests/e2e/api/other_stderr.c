@@ -3,6 +3,7 @@
  * FILE WHEN: "before" a session begins, which is where messages go, or "within" it, as a
  * job does that has closed its standard error, whose next file gets the number. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,14 @@
 
 #include <gpufl/gpufl.h>
 
+/* In one step: between close(2) and open(2), a file that the GPU's driver opens as it is
+ * loaded by a thread of gpufl may get the number. */
 static int take_number(const char *path)
 {
-    close(2);
-    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) == 2 &&
-                   write(2, "weights\n", 8) == 8
-               ? 0
-               : -1;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    bool taken = fd >= 0 && dup2(fd, 2) == 2 && write(2, "weights\n", 8) == 8;
+    close(fd);
+    return taken ? 0 : -1;
 }
 
 int main(int argc, char **argv)
