@@ -185,8 +185,47 @@ static void a_complete_session_that_retention_deletes_stays_complete(void **stat
     rig_run(rig, 60 * MINUTES_MS, false);
     assert_int_equal(rig_summary(rig).sessions_done, 1);
     assert_int_equal(rig_summary(rig).sessions_blocked, 0);
-    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 3);
+    unsigned requests = asked(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_int_equal(asked(rig), requests);
     rig_delete(rig);
+}
+
+/* A backup that lacks lines of it was put back, and retention deletes the rest. */
+static void a_complete_session_of_which_it_had_less_is_held(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        struct rig_positions backup = {0};
+        struct rig *rig = rig_positions_on(rig_new());
+        live_open(&s, rig->root, RIG_ID);
+        rig_fill(&s, 5);
+        rig_start(rig);
+        rig_run(rig, MINUTES_MS, false);
+        rig_positions_copy(&backup, &rig->positions);
+        live_line(&s, "device", "x", 6);
+        live_close(&s);
+        engine_rescan(rig->engine);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        if (restart) {
+            rig_stop(rig);
+        }
+        rig_positions_copy(&rig->positions, &backup);
+        rig_positions_fini(&backup);
+        set_expired(rig, true);
+        start_backend_again(rig);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_true(is_held(rig, HELD_EXPIRED));
+        rig_delete(rig);
+    }
 }
 
 static int know_no_such_session(struct rig *rig, const struct rig_request *r)
@@ -302,6 +341,7 @@ int main(void)
         cmocka_unit_test(what_it_grows_by_in_that_epoch_is_sent),
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
+        cmocka_unit_test(a_complete_session_of_which_it_had_less_is_held),
         cmocka_unit_test(a_damaged_file_at_the_end_is_not_asked_for_all_the_time),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),
         cmocka_unit_test(a_part_that_conflicts_for_ever_is_sent_seldom),

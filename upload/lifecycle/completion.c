@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "upload/core/backoff.h"
-#include "upload/core/expired.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
@@ -334,22 +333,18 @@ static void completion_accepted(struct session *session,
     (void)completion_done(session);
 }
 
-/* Retention has deleted the session. If it was complete before, it stays so. */
-static void completion_expired(struct session *session)
+/* Retention has deleted the session. If it was complete before, it stays so where the
+ * backend had all of it. */
+static void completion_expired(struct session *session, uint64_t now_ms)
 {
     owner_ok(session);
-    if (session->was_done) {
+    if (session->was_done && end_seek_had_all(session)) {
         session->outcome = session->outcome_before;
-        completion_note_epoch(session);
         (void)completion_done(session);
         return;
     }
     session_set_state(session, SESSION_OPEN);
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->positions) {
-            expired_note(session->stream[i]);
-        }
-    }
+    end_seek_expired(session, now_ms);
     session_mark(session);
 }
 
@@ -385,7 +380,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
     } else if (status >= 200 && status <= 299) {
         completion_accepted(session, reply, now_ms);
     } else if (status == 410 && session->claim) {
-        completion_expired(session);
+        completion_expired(session, now_ms);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
     } else if (completion_is_moot(session, status)) {

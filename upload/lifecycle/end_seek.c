@@ -259,11 +259,24 @@ enum made end_seek(struct stream *st)
     return seek_unproved(st, false);
 }
 
+/* Retention has deleted it. The backend had all of what was complete if it ended there.
+ */
+static void seek_told_expired(struct stream *st, const struct reply_end *end,
+                              uint64_t now_ms)
+{
+    end_proof_drop(st);
+    if (st->session->was_done && stream_ends_at(st, &end->at)) {
+        st->unproved = !position_choose(st, true);
+        seek_wait(st, now_ms);
+    } else {
+        expired_note(st);
+    }
+}
+
 void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_ms)
 {
     if (end->expired) {
-        end_proof_drop(st);
-        expired_note(st);
+        seek_told_expired(st, end, now_ms);
         return;
     }
     st->unproved = true;
@@ -281,6 +294,31 @@ void end_seek_rest(struct stream *st, enum held_reason reason, uint64_t now_ms)
     stream_hold(st, reason);
     st->unproved = true;
     st->seek_at_ms = now_ms + SEEK_AGAIN_MS;
+}
+
+bool end_seek_had_all(const struct session *session)
+{
+    uint64_t epoch = session->root->engine->origin.epoch;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->positions && st->end.at.file && st->end.epoch != epoch) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void end_seek_expired(struct session *session, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (st->positions && session->was_done) {
+            st->unproved = true;
+            seek_wait(st, now_ms);
+        } else if (st->positions) {
+            expired_note(st);
+        }
+    }
 }
 
 /* A stream goes by positions or does not, for good: as it began at the backend, else by

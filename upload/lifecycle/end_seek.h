@@ -26,6 +26,13 @@ void end_seek_rest(struct stream *stream, enum held_reason reason, uint64_t now_
  */
 void end_seek_forget(struct stream *stream);
 
+/** \return true if each end was proved in the backend's present epoch. */
+bool end_seek_had_all(const struct session *session);
+
+/** Retention has deleted the session, which is held. Of one that was complete, the ends
+ * are asked for first, which the backend keeps: it may have gone back before that. */
+void end_seek_expired(struct session *session, uint64_t now_ms);
+
 /** The backend has told all streams of a session. */
 void end_seek_told_all(struct session *session, const struct reply_streams *told,
                        uint64_t now_ms);
