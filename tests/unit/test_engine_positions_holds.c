@@ -228,6 +228,39 @@ static void a_complete_session_of_which_it_had_less_is_held(void **state)
     }
 }
 
+static int let_a_gateway_answer_the_end(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_COMPLETE ? 410 : RIG_REGISTRY;
+}
+
+static void a_gateway_tells_nothing_of_retention(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct rig *rig = rig_positions_on(rig_ended_session(5));
+        rig->reply_body = "<h1>Gone</h1>";
+        if (again) {
+            rig_start(rig);
+            rig_run(rig, 5 * MINUTES_MS, false);
+            assert_int_equal(rig_summary(rig).sessions_done, 1);
+            start_backend_again(rig);
+        }
+        rig->answer = let_a_gateway_answer_the_end;
+        if (!again) {
+            rig_start(rig);
+        }
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+        assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 6, 30);
+        rig->answer = NULL;
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
 static int know_no_such_session(struct rig *rig, const struct rig_request *r)
 {
     (void)rig;
@@ -342,6 +375,7 @@ int main(void)
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
         cmocka_unit_test(a_complete_session_of_which_it_had_less_is_held),
+        cmocka_unit_test(a_gateway_tells_nothing_of_retention),
         cmocka_unit_test(a_damaged_file_at_the_end_is_not_asked_for_all_the_time),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),
         cmocka_unit_test(a_part_that_conflicts_for_ever_is_sent_seldom),

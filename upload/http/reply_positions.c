@@ -178,16 +178,21 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
     json_object_put(root);
 }
 
-/* Another server's 410 says nothing. */
-void reply_read_ends(int status, const char *body, size_t len, struct reply_streams *out)
+bool reply_says_expired(int status, const char *body, size_t len)
 {
     struct json_object *root = status == 410 ? reply_json_parse(body, len) : NULL;
     const char *error = root ? reply_json_text(root, "error") : NULL;
+    bool expired = error && strcmp(error, "expired") == 0;
+    json_object_put(root);
+    return expired;
+}
+
+void reply_read_ends(int status, const char *body, size_t len, struct reply_streams *out)
+{
     reply_read_streams(body, status == 200 ? len : 0, out);
-    if (error && strcmp(error, "expired") == 0) {
+    if (reply_says_expired(status, body, len)) {
         out->readable = out->expired = true;
     }
-    json_object_put(root);
 }
 
 /* The refusals are those of this question: another server's 404 says nothing. */
@@ -203,7 +208,7 @@ void reply_read_place(int status, const char *body, size_t len, struct reply_pla
         out->what = PLACE_TOLD;
     } else if (status == 404 && error && strcmp(error, "not_found") == 0) {
         out->what = PLACE_NOTHING;
-    } else if (status == 410 && error && strcmp(error, "expired") == 0) {
+    } else if (reply_says_expired(status, body, len)) {
         out->what = PLACE_EXPIRED;
     }
     json_object_put(root);

@@ -87,6 +87,10 @@ void reply_read_ends(int status, const char *body, size_t len, struct reply_stre
 /** Reads the answer \p status to the question for the end of a line. */
 void reply_read_place(int status, const char *body, size_t len, struct reply_place *out);
 
+/** \return true if the answer is that retention has deleted the session: 410 of another
+ * server, such as a gateway, says nothing. */
+bool reply_says_expired(int status, const char *body, size_t len);
+
 /** \return the stream of \p channel, or NULL. */
 const struct reply_stream *reply_stream_of(const struct reply_streams *streams,
                                            const char *channel);

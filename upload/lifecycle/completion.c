@@ -379,7 +379,8 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
         completion_accepted(session, reply, now_ms);
-    } else if (status == 410 && session->claim) {
+    } else if (session->claim &&
+               reply_says_expired(status, reply->body, reply->body_len)) {
         completion_expired(session, now_ms);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
