@@ -40,6 +40,8 @@ struct trial {
     unsigned folders;
     bool served;   /**< a folder is, by another process */
     bool declared; /**< the backend has said what it supports */
+    bool refused;  /**< it has refused the key */
+    bool opened;   /**< the settings could be examined as far as the journals */
 };
 
 /* \p why begins with a flag, in whose place the variable or key is named that was used.
@@ -143,7 +145,8 @@ static void trial_folder(struct trial *t, const char *path)
 static void trial_say_moved(const struct trial *t, const char *folder,
                             const struct origin_history *origin, enum origin_match match)
 {
-    if (match == ORIGIN_MATCHES || match == ORIGIN_NOT_NOTED) {
+    if (match == ORIGIN_MATCHES || match == ORIGIN_NOT_NOTED ||
+        (match == ORIGIN_OTHER_KEY && t->refused)) { /* then it changes nothing */
         return;
     }
     printf("gpufl-agent: %s: '%s': %s than the journal of %s was kept for, at %s: %s\n",
@@ -153,8 +156,9 @@ static void trial_say_moved(const struct trial *t, const char *folder,
            origin->now.url,
            t->options->same_origin
                ? "by --same-origin it is the same, and gets only what is new"
-               : "everything is sent again, to what counts as another backend (if it is "
-                 "the same one, start the agent once with --same-origin)");
+               : "once it has taken the key, everything but what it says it has is sent "
+                 "to it (if it is the same one, start the agent once with "
+                 "--same-origin)");
 }
 
 static void trial_journal(struct trial *t, const char *folder,
@@ -193,17 +197,22 @@ static void trial_root(struct trial *t, const char *folder)
     }
 }
 
-/* What is there of the folders, and in their journals, as far as these can be read: what
- * a start would send again, or be refused. */
 static void trial_folders(struct trial *t)
 {
     char path[PATH_MAX];
-    transport_http_identity(&t->start.transport, &t->backend);
     for (unsigned i = 0; folders_at(t->options, i, path, sizeof path); i++) {
         trial_folder(t, path);
-        if (t->options->state == STATE_ON_DISK) {
-            trial_root(t, path);
-        }
+    }
+}
+
+/* As far as they can be read: what a start would send again, or be refused. */
+static void trial_journals(struct trial *t)
+{
+    char path[PATH_MAX];
+    bool kept = t->opened && t->options->state == STATE_ON_DISK;
+    transport_http_identity(&t->start.transport, &t->backend);
+    for (unsigned i = 0; kept && folders_at(t->options, i, path, sizeof path); i++) {
+        trial_root(t, path);
     }
 }
 
@@ -259,6 +268,7 @@ static enum key_check trial_ask(struct trial *t, enum transport_kind kind)
     if (fault) {
         trial_fault(t, "--host", t->options->host, fault);
     }
+    t->refused = t->refused || check == KEY_REFUSED;
     return check;
 }
 
@@ -289,7 +299,8 @@ static void trial_settings(struct trial *t, bool have_inotify)
     }
     notify_close(&notify);
     gpufl_status status = start_open(t->options, &mode, &t->start, why);
-    if (status == GPUFL_OK || status == GPUFL_BUSY) {
+    t->opened = status == GPUFL_OK || status == GPUFL_BUSY;
+    if (t->opened) {
         trial_folders(t);
     }
     if (status == GPUFL_BUSY && t->served) {
@@ -318,6 +329,7 @@ int trial_run(const struct options *options, bool have_inotify)
     trial_settings(&t, have_inotify);
     if (t.start.transport.self) {
         trial_backend(&t);
+        trial_journals(&t);
     }
     if (!t.faults) {
         printf("gpufl-agent: the settings work%s: %s answers%s, %u %s\n",

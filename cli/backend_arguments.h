@@ -75,8 +75,8 @@ struct backend_arguments {
          .help = "allow sending the key over http:// to a public address"},              \
     {                                                                                    \
         .name = "same-origin", .type = FLAG_ON, BACKEND_ARGUMENT(at, same_origin),       \
-        .help = "the backend is the one from before, under another URL or key: do not "  \
-                "send everything again"                                                  \
+        .help = "the backend is the one from before, under another URL or key: go on "   \
+                "where that one stopped"                                                 \
     }
 
 /** Puts what \p from says into \p options, which borrow from it. */

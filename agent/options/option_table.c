@@ -212,8 +212,8 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_SAME_ORIGIN",
      .key = "agent.sameOrigin",
      SWITCH(same_origin),
-     .help = "the backend is the one from before, under another URL or key: do not send "
-             "everything again"},
+     .help = "the backend is the one from before, under another URL or key: go on where "
+             "that one stopped"},
     {.flag = "state",
      .env = "GPUFL_AGENT_STATE",
      .key = "agent.state",

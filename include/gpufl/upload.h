@@ -88,8 +88,8 @@ struct gpufl_upload_options {
     bool allow_insecure_http; /**< allow sending the key over http to a public address;
                                    otherwise that is GPUFL_ERR_USAGE */
     bool same_origin; /**< the backend is the one from before, although backend_url or
-                           api_key changed; otherwise everything is sent again, to what
-                           counts as another backend */
+                           api_key changed; otherwise it counts as another one, to which
+                           everything is sent but what it says it has */
 };
 
 /** Initialiser with all defaults. */

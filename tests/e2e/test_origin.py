@@ -114,7 +114,7 @@ def another_name_or_key_is_said_before_everything_is_sent_again(place):
             env = {"GPUFL_HTTP_TOKEN": key}
             checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={url}", env=env)
             equal(checked.returncode, 0, checked.stderr)
-            check(what in checked.stdout and "everything is sent again" in checked.stdout
+            check(what in checked.stdout and "everything but what it says it has is sent to it" in checked.stdout
                   and "--same-origin" in checked.stdout and s.url in checked.stdout, checked.stdout)
             checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={url}", "--same-origin",
                                 env=env)
@@ -131,12 +131,27 @@ def another_name_or_key_is_said_before_everything_is_sent_again(place):
         check("origin.changed" in said and "another API key" in said and "--same-origin" in said, said)
 
 
+def another_name_of_a_backend_that_knows_positions_is_not_said_to_get_everything(place):
+    """It is asked, and has it."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "all sent")
+    done = lib.upload(place, backend.url.replace("127.0.0.1", "localhost"))
+    equal((done.returncode, done.result["events_uploaded"]), (0, 0), done.stdout)
+    note = re.search('note="([^"]*)"', done.stderr).group(1)
+    equal(note, "another backend than the journal was kept for: once it has taken the key, everything but what it says it has is "
+                "sent to it; if it is the same one, give --same-origin once", done.stderr)
+
+
 def a_wrong_key_or_url_changes_nothing(place):
     session = lib.job(place, 0.2)
     with sink.Sink(key=lib.KEY) as s, sink.Sink(lambda *_: 404, get=404) as other:
         _drain(place, s.url)
         wrong = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "wrong", "--json")
         equal((wrong.returncode, json.loads(wrong.stdout)["success"]), (2, False), wrong.stdout)
+        check("--same-origin" not in wrong.stderr, f"it is not taken for the key of another backend: {wrong.stderr}")
+        checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={s.url}", env={"GPUFL_HTTP_TOKEN": "wrong"})
+        check(checked.returncode == 2 and "--same-origin" not in checked.stdout + checked.stderr, checked.stdout + checked.stderr)
         check(lib.upload(place, other.url).returncode != 0, "not a backend")
         equal([r.body for r in other.requests if r.to_stream], [b""], "it got no line")
         equal(lib.upload(place, s.url).result["message"], "nothing to send", "back again")
@@ -184,9 +199,9 @@ def the_key_at_the_start_counts_not_what_replaces_it(place):
     with sink.Sink(answer) as s:
         run(s, "first", said="session.complete")
         before = len([r for r in s.batches() if r.status == 200 and r.raw()])
-        check("origin.changed" in run(s, "wrong", "first", said="origin.unchanged"), "the wrong one is another one")
+        check("origin.changed" not in run(s, "wrong", "first", said="origin.unchanged"), "a wrong one is only refused")
         equal(len([r for r in s.batches() if r.status == 200 and r.raw()]), before, "nothing is sent again")
-        run(s, "wrong", "third", said="session.complete")
+        check("origin.changed" in run(s, "wrong", "third", said="session.complete"), "another one that is right")
         check(len([r for r in s.batches() if r.status == 200 and r.raw()]) > before, "everything is")
         before = len(s.lines)
         agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})

@@ -36,18 +36,23 @@ static bool change_nothing_sent(const struct root *root)
     return root->last_stream_id == 0 && root->parked.complete == 0;
 }
 
+/* One that knows positions is asked what it has. */
+#define CHANGE_SENDS "everything but what it says it has is sent to it"
+
 static void change_say_moved(const struct root *root, enum origin_match match)
 {
     const struct engine_config *config = &root->engine->config;
     const char *what = match == ORIGIN_OTHER_KEY ? "another API key" : "another backend";
+    char then[160] = "; what was sent to that one is not sent again";
+    if (!config->same_origin) {
+        snprintf(then, sizeof then,
+                 ": once it has taken the key, " CHANGE_SENDS
+                 "; if it is the same one, give %s once",
+                 config->same_origin_name);
+    }
     log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
-             "root=%s host=%s was=%s note=\"%s than the journal was kept for%s%s\"",
-             root->path, change_wanted(root)->url, root->origin.now.url, what,
-             config->same_origin
-                 ? "; what was sent to that one is not sent again"
-                 : ": once it takes the key everything is sent to it; if it is the same "
-                   "one, stop and start once with ",
-             config->same_origin ? "" : config->same_origin_name);
+             "root=%s host=%s was=%s note=\"%s than the journal was kept for%s\"",
+             root->path, change_wanted(root)->url, root->origin.now.url, what, then);
 }
 
 static void change_compare(struct root *root)
@@ -70,7 +75,9 @@ static void change_compare(struct root *root)
                  root->path, config->backend->url);
         return;
     }
-    change_say_moved(root, match);
+    if (match != ORIGIN_OTHER_KEY || config->same_origin) { /* a wrong one is refused */
+        change_say_moved(root, match);
+    }
     root->backend = config->same_origin ? BACKEND_ASKED : BACKEND_MOVED_TO;
 }
 
@@ -96,7 +103,7 @@ static void change_compare_database(struct root *root)
              "root=%s host=%s note=\"another database than the journal was kept for%s\"",
              root->path, change_wanted(root)->url,
              config->same_origin ? "; what was sent to that one is not sent again"
-                                 : ": everything is sent to it");
+                                 : ": " CHANGE_SENDS);
     root->backend = config->same_origin ? BACKEND_UNNOTED : BACKEND_MOVED_TO;
     root->origin_same = config->same_origin;
 }
@@ -240,6 +247,9 @@ static void change_proved(struct root *root)
         return; /* the journal is broken, and so nothing is sent: at the next turn */
     }
     bool same_url = change_has_url(root, &record);
+    if (moves && change_match(root) == ORIGIN_OTHER_KEY) {
+        change_say_moved(root, ORIGIN_OTHER_KEY);
+    }
     origin_history_note(&root->origin, &record);
     root->backend = BACKEND_NOTED;
     root->origin_same = false;

@@ -10,8 +10,7 @@
  * of the journal. */
 #define ORIGIN_WAS_LEFT                                                                  \
     "%s: '%.120s': the journal of %.120s knows it as another backend than %.100s, "      \
-    "which has got what this one lacks (leave it out: everything is sent to this one "   \
-    "again)"
+    "which has got what this one lacks (leave it out: then this one gets that, too)"
 
 /** Compares the backend of the settings with the one that the journal was kept for, and
  * says what follows. To be called when the journal was read. \return GPUFL_ERR_USAGE if
