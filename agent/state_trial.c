@@ -45,6 +45,9 @@ static gpufl_status state_trial_place(const struct options *o, int fd, const cha
     if (status == GPUFL_OK) {
         close(place.fd);
     } else {
+        if (!named) {
+            state_dir_way_out("--state-dir", reason);
+        }
         snprintf(why, 512, "%s%.490s", named ? "--state-dir: " : "", reason);
     }
     return status;

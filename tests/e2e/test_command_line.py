@@ -72,6 +72,29 @@ def a_session_in_place_of_its_directory_is_refused(place):
         _says(place.run("gpufl", "status", empty), 0)
 
 
+def the_home_of_root_in_the_environment_hides_nothing_of_ones_own(place):
+    """As a container's -u leaves it: it may not even be looked into."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    (place.path / "home").mkdir(mode=0o700)
+    place.path.chmod(0o755)
+    for path in (place.logs, *lib.job(place, 0.1).glob("**")):
+        os.chown(path, 12345, -1)
+    more = {"env": {"HOME": str(place.path / "home"), "XDG_STATE_HOME": ""}, "user": 12345, "group": 12345, "extra_groups": []}
+    done = place.run("gpufl", "status", place.logs, **more)
+    check(done.returncode == 1 and "no journal found" in done.stdout and " bytes wait" in done.stdout, done.stdout + done.stderr)
+    for verb in (("list",), ("list", "--json")):
+        done = place.run("gpufl", "quarantine", verb[0], place.logs, *verb[1:], **more)
+        equal(done.returncode, 0, done.stderr)
+    os.chown(place.logs, 0, -1)
+    place.logs.chmod(0o755)  # nothing can be kept beside these
+    for program in (("gpufl", "upload", place.logs, "--backend-url=http://127.0.0.1:9", "--api-key=k"),
+                    ("gpufl-agent", "--check", f"--folder={place.logs}", "--host=http://127.0.0.1:9")):
+        said = place.run(*program, **more).stderr
+        check("it lies in a directory of user 0, and user 12345 has no home (the journal of " in said
+              and "only its user can write to: name one by --state-dir)" in said, said)
+
+
 def a_journal_that_cannot_be_read_is_not_no_journal(place):
     """That of another user, a damaged one, and one in a directory that is not there."""
     lib.job(place, 0.1)

@@ -220,9 +220,15 @@ static void reading_makes_no_directory(void **state)
 
 /* Two names of a place for state in the home of another user; what is opened for \p user,
  * and whether anything was made there. */
-static gpufl_status open_beneath_their_home(const char *variable, const char *below,
-                                            uid_t user, enum state_use use,
-                                            char path[STATE_PATH_MAX], char why[512])
+struct their_home {
+    uid_t owner;
+    mode_t mode;
+    const char *variable, *below;
+};
+
+static gpufl_status open_beneath_their_home(const struct their_home *their, uid_t user,
+                                            enum state_use use, char path[STATE_PATH_MAX],
+                                            char why[512])
 {
     char *base = dirs_make();
     char home[400];
@@ -234,12 +240,12 @@ static gpufl_status open_beneath_their_home(const char *variable, const char *be
     unsetenv("HOME");
     snprintf(logs, sizeof logs, "%s/logs", base);
     snprintf(home, sizeof home, "%s/home", base);
-    snprintf(named, sizeof named, "%s%s", home, below);
-    setenv(variable, named, 1);
+    snprintf(named, sizeof named, "%s%s", home, their->below);
+    setenv(their->variable, named, 1);
     assert_int_equal(chmod(base, 0755), 0);
     assert_int_equal(mkdir(logs, 0777) + chmod(logs, 0777), 0);
-    assert_int_equal(mkdir(home, 0777) + chmod(home, 0777), 0);
-    assert_int_equal(chown(home, THEIR_UID, THEIR_UID), 0);
+    assert_int_equal(mkdir(home, 0777) + chmod(home, their->mode), 0);
+    assert_int_equal(chown(home, their->owner, their->owner), 0);
     int root = open(logs, O_RDONLY | O_DIRECTORY);
     assert_int_equal(seteuid(user), 0);
     gpufl_status status = state_dir_open(NULL, root, logs, use, &place, why);
@@ -258,9 +264,11 @@ static gpufl_status open_beneath_their_home(const char *variable, const char *be
 static void nothing_is_made_in_the_home_of_another_user(void **state)
 {
     (void)state;
-    static const struct {
-        const char *variable, *below;
-    } row[] = {{"HOME", ""}, {"XDG_STATE_HOME", ""}, {"XDG_STATE_HOME", "/.local/state"}};
+    static const struct their_home row[] = {
+        {THEIR_UID, 0777, "HOME", ""},
+        {THEIR_UID, 0777, "XDG_STATE_HOME", ""},
+        {THEIR_UID, 0777, "XDG_STATE_HOME", "/.local/state"},
+    };
     if (geteuid() != 0) {
         skip(); /* several users */
     }
@@ -270,18 +278,44 @@ static void nothing_is_made_in_the_home_of_another_user(void **state)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char path[STATE_PATH_MAX];
         char why[512];
-        gpufl_status status = open_beneath_their_home(row[i].variable, row[i].below,
-                                                      NOBODY, STATE_MAKE, path, why);
+        gpufl_status status =
+            open_beneath_their_home(&row[i], NOBODY, STATE_MAKE, path, why);
         assert_int_equal(status, GPUFL_ERR_IO);
         assert_non_null(strstr(why,
                                "it lies in a directory of user 12345, and user 54321 "
                                "has no home"));
         if (account) {
-            status = open_beneath_their_home(row[i].variable, row[i].below, 0, STATE_TRY,
-                                             path, why);
+            status = open_beneath_their_home(&row[i], 0, STATE_TRY, path, why);
             assert_int_equal(status, GPUFL_OK);
             assert_memory_equal(path, own, strlen(own));
         }
+    }
+}
+
+/* As where a container's -u leaves it: there is nothing of ours, seen or not. */
+static void the_home_of_root_is_not_ours(void **state)
+{
+    (void)state;
+    static const struct their_home row[] = {
+        {0, 0700, "HOME", ""},
+        {0, 0755, "HOME", ""},
+        {0, 0700, "XDG_STATE_HOME", "/.local/state"},
+    };
+    if (geteuid() != 0) {
+        skip(); /* several users */
+    }
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char path[STATE_PATH_MAX];
+        char why[512];
+        assert_int_equal(open_beneath_their_home(&row[i], NOBODY, STATE_READ, path, why),
+                         GPUFL_ERR_NOT_FOUND);
+        assert_int_equal(open_beneath_their_home(&row[i], NOBODY, STATE_MAKE, path, why),
+                         GPUFL_ERR_IO);
+        state_dir_way_out("--state-dir", why);
+        assert_non_null(strstr(why, "it lies in a directory of user 0, and user 54321 "
+                                    "has no home (the journal of "));
+        assert_non_null(strstr(why, "only its user can write to: name one by "
+                                    "--state-dir)"));
     }
 }
 
@@ -324,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_list_of_directories_is_refused),
         cmocka_unit_test(reading_makes_no_directory),
         cmocka_unit_test(nothing_is_made_in_the_home_of_another_user),
+        cmocka_unit_test(the_home_of_root_is_not_ours),
         cmocka_unit_test(a_directory_that_cannot_be_opened_now_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,9 +156,12 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         root->state_fd = place.fd;
     }
     if (status != GPUFL_OK) {
-        bool named = wanted && *wanted && engine->config.state_dir_name;
-        snprintf(why, 512, "%s%s%.470s", named ? engine->config.state_dir_name : "",
-                 named ? ": " : "", reason);
+        const char *option = engine->config.state_dir_name;
+        bool named = wanted && *wanted && option;
+        if (option && !named) {
+            state_dir_way_out(option, reason);
+        }
+        snprintf(why, 512, "%s%s%.470s", named ? option : "", named ? ": " : "", reason);
         return status;
     }
     memcpy(root->journal_name, place.name, sizeof place.name);

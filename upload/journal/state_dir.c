@@ -181,20 +181,20 @@ static bool state_cannot_be_seen(int error)
            error == EIO || error == ESTALE || error == ETIMEDOUT;
 }
 
-/* Whose directory \p path would be made in, or is; ours and root's count as root's. */
-static uid_t state_dir_owner(const char *path)
+/* Whether the absolute \p path is, or would be made in, a directory of ours, or one of
+ * root's in which we may write; else \p other is who has it. */
+static bool state_dir_is_for_us(const char *path, uid_t *other)
 {
     char above[PATH_MAX];
-    struct stat st;
+    struct stat st = {0};
     snprintf(above, sizeof above, "%s", path);
-    for (char *slash; stat(above, &st) < 0;) {
-        slash = strrchr(above, '/');
-        if (!slash || slash == above) {
-            return 0;
-        }
-        *slash = '\0';
+    while (stat(above, &st) < 0 && above[1]) {
+        char *slash = strrchr(above, '/');
+        slash[slash == above] = '\0';
     }
-    return st.st_uid == geteuid() ? 0 : st.st_uid;
+    *other = st.st_uid;
+    return st.st_uid == geteuid() ||
+           (st.st_uid == 0 && faccessat(AT_FDCWD, above, W_OK, AT_EACCESS) == 0);
 }
 
 /* The home that our account has, whatever the environment says. */
@@ -208,29 +208,31 @@ static bool account_home(char out[PATH_MAX])
            snprintf(out, PATH_MAX, "%s/.local/state/gpufl", entry.pw_dir) > 0;
 }
 
-/* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl. sudo and su may leave another user's in
- * the environment: what we make there would be in that user's way, so it is our
- * account's home then. \return false without one; \p out may have what is not taken. */
+/* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl. sudo, su and `docker run -u` may leave
+ * another user's in the environment, which we may not even look into: what we make there
+ * would be in that user's way, so it is our account's home then. \return false without
+ * one; \p out may have what is not taken. */
 static bool home_state(char out[PATH_MAX], char reason[STATE_REASON_MAX])
 {
     const char *const above[] = {getenv("XDG_STATE_HOME"), getenv("HOME")};
     static const char *const below[] = {"gpufl", ".local/state/gpufl"};
     uid_t other = 0;
+    bool any = false;
     out[0] = '\0';
     snprintf(reason, STATE_REASON_MAX, "no home directory");
     for (unsigned i = 0; i < 2; i++) {
         if (above[i] && above[i][0] == '/') {
             snprintf(out, PATH_MAX, "%s/%s", above[i], below[i]);
-            other = state_dir_owner(out);
-            if (!other) {
+            any = true;
+            if (state_dir_is_for_us(out, &other)) {
                 return true;
             }
         }
     }
-    if (other && account_home(out)) {
+    if (any && account_home(out)) {
         return true;
     }
-    if (other) {
+    if (any) {
         snprintf(reason, STATE_REASON_MAX,
                  "it lies in a directory of user %u, and user %u has no home", other,
                  geteuid());
@@ -247,6 +249,14 @@ static int open_at_home(const char *root_path, enum state_use use, char home[PAT
     /* Nobody named it: where there is no place for it, there is none. */
     errno = use == STATE_READ ? ENOENT : EPERM;
     return -1;
+}
+
+void state_dir_way_out(const char *option, char why[512])
+{
+    size_t len = strlen(why);
+    if (len && why[len - 1] == ')') {
+        snprintf(why + len - 1, 512 - (len - 1), ": name one by %s)", option);
+    }
 }
 
 gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_path,
@@ -294,7 +304,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
              "can write to)",
              named == systemd ? "STATE_DIRECTORY: " : what,
              MESSAGE_VALUE(named[0] ? named : "none", 140), reason, root_path);
-    bool none =
-        errno == ENOENT || (use == STATE_READ && named == home && errno == ENOTDIR);
+    bool closed = errno == ENOTDIR || errno == EACCES;
+    bool none = errno == ENOENT || (use == STATE_READ && named == home && closed);
     return none ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

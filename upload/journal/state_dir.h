@@ -47,6 +47,10 @@ GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
                                        const char *root_path, enum state_use use,
                                        struct state_place *place, char why[512]);
 
+/** Adds to what state_dir_open() says of a place that nobody named by which \p option one
+ * can be named. */
+void state_dir_way_out(const char *option, char why[512]);
+
 /** Whether files can be created in the directory \p fd: some file systems, such as /proc,
  * let root write but take none. What may pass, as a full disk, is no reason.
  * \return GPUFL_OK; else GPUFL_ERR_IO with \p reason. */
