@@ -20,11 +20,8 @@
 static gpufl_status folder_refuse(const struct options *o, const char *path, int error,
                                   char why[512])
 {
-    snprintf(why, 512, "%s: '%.*s%s': %s%s", folders_flag(o, path),
-             MESSAGE_VALUE(path, 300), strerror(error),
-             error == ENOENT || error == ENAMETOOLONG
-                 ? ""
-                 : " (expected a directory that can be read)");
+    snprintf(why, 512, "%s: '%.*s%s': %s (expected a directory that can be read)",
+             folders_flag(o, path), MESSAGE_VALUE(path, 300), strerror(error));
     return error == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }
 

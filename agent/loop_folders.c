@@ -35,8 +35,9 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
         return GPUFL_OK;
     }
     if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
-        snprintf(why, 512, "%s: '%.*s%s': %s", folders_flag(loop->options, path),
-                 MESSAGE_VALUE(path, 300), strerror(ENOENT));
+        snprintf(why, 512, "%s: '%.*s%s': %s (expected a directory that can be read)",
+                 folders_flag(loop->options, path), MESSAGE_VALUE(path, 300),
+                 strerror(ENOENT));
         return GPUFL_ERR_NOT_FOUND;
     }
     if (!loop->running) {

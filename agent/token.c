@@ -78,7 +78,9 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
     if (token->file[0]) {
         const char *fault = read_token_file(token->file, token->value);
         if (fault) {
-            snprintf(why, 512, "'%.*s%s': %s", MESSAGE_VALUE(token->file, 300), fault);
+            snprintf(why, 512, "'%.*s%s': %s%s", MESSAGE_VALUE(token->file, 300), fault,
+                     message_way_out(fault, " (give a file that can be read, with the "
+                                            "API key)"));
             status = GPUFL_ERR_USAGE;
         }
     } else if (value && !copy_trimmed_token(token->value, value)) {

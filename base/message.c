@@ -23,6 +23,12 @@ const char *message_reason(int error)
     return english ? strerror_l(error, english) : "unknown";
 }
 
+const char *message_way_out(const char *fault, const char *way)
+{
+    size_t len = strlen(fault);
+    return len && fault[len - 1] == ')' ? "" : way;
+}
+
 void message_put_escaped(struct text *out, const char *string)
 {
     for (const unsigned char *at = (const unsigned char *)string; *at;) {

@@ -26,6 +26,10 @@ void message_escape(const char *text, char *out, size_t size);
  * on another thread. */
 const char *message_reason(int error);
 
+/** \return \p way, what to do about it, if \p fault does not end by saying that in
+ * parentheses; else "". */
+const char *message_way_out(const char *fault, const char *way);
+
 /** Appends \p string to \p out, likewise. */
 void message_put_escaped(struct text *out, const char *string);
 

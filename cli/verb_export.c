@@ -67,6 +67,18 @@ static int export_fail(const char *path, const char *name, const char *why)
     return EXIT_BAD_USE;
 }
 
+/* What cannot be read, by errno. */
+static int export_unreadable(const char *path, const char *name)
+{
+    char why[160];
+    int error = errno;
+    snprintf(why, sizeof why, "%s (%s)", strerror(error),
+             error == EACCES ? "run this as a user who can read it"
+             : *name         ? "run it again"
+                             : "expected <log_path>/<session id>");
+    return export_fail(path, name, why);
+}
+
 static int by_number(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a;
@@ -79,7 +91,7 @@ static int list_files(struct exporting *e, const char *channel)
 {
     int fd = openat(e->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    int rc = dir ? EXIT_ALL_DONE : export_fail(e->path, "", strerror(errno));
+    int rc = dir ? EXIT_ALL_DONE : export_unreadable(e->path, "");
     e->count = 0;
     for (struct dirent *entry; rc == EXIT_ALL_DONE && (entry = readdir(dir)) != NULL;) {
         struct layout_name name = layout_parse(entry->d_name);
@@ -178,10 +190,9 @@ static int each_line(struct exporting *e, const char *name, export_line *visit)
 {
     int fd = file_open(&sys_real, e->dir, name);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
-    int rc =
-        file ? each_line_of(e, file, visit) : export_fail(e->path, name, strerror(errno));
+    int rc = file ? each_line_of(e, file, visit) : export_unreadable(e->path, name);
     if (rc == EXIT_ALL_DONE && ferror(file)) {
-        rc = export_fail(e->path, name, strerror(errno));
+        rc = export_unreadable(e->path, name);
     }
     if (file) {
         fclose(file);
@@ -242,7 +253,7 @@ int verb_export(int argc, char **argv)
     struct exporting e = {.path = words.word[0]};
     e.dir = open(e.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (e.dir < 0) {
-        return export_fail(e.path, "", strerror(errno));
+        return export_unreadable(e.path, "");
     }
     export_told_begin(&e.told, e.dir, e.path);
     rc = export_session(&e);

@@ -42,11 +42,12 @@ gpufl_status upload_open_root(struct upload *u)
         u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (u->root < 0) {
-        return upload_result_say(
-            u->result, GPUFL_ERR_NOT_FOUND,
-            "%s: '%.*s%s': %s (expected the directory that holds the sessions)",
-            upload_options_name(u->name, "log_path"), MESSAGE_VALUE(path, 300),
-            strerror(error));
+        return upload_result_say(u->result, GPUFL_ERR_NOT_FOUND, "%s: '%.*s%s': %s (%s)",
+                                 upload_options_name(u->name, "log_path"),
+                                 MESSAGE_VALUE(path, 300), strerror(error),
+                                 error == EACCES
+                                     ? "run this as a user who can read it"
+                                     : "expected the directory that holds the sessions");
     }
     return GPUFL_OK;
 }

@@ -374,8 +374,8 @@ gpufl_status config_read(const char *path, struct options *out, char why[512])
         close(fd);
     }
     if (n < 0) {
-        snprintf(why, 512, "--config: cannot read %.*s%s: %s", MESSAGE_VALUE(path, 300),
-                 fault);
+        snprintf(why, 512, "--config: cannot read %.*s%s: %s%s", MESSAGE_VALUE(path, 300),
+                 fault, message_way_out(fault, " (give a JSON file that can be read)"));
         return GPUFL_ERR_USAGE;
     }
     if ((size_t)n == sizeof text) {

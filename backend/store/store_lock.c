@@ -23,8 +23,8 @@ int store_lock(const char *path, char why[256])
     lock.l_len = 1;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0) {
-        snprintf(why, 256, "%.*s%s: cannot open: %.60s", MESSAGE_VALUE(path, 150),
-                 strerror(errno));
+        snprintf(why, 256, "%.*s%s: cannot open: %.40s (name a file that can be written)",
+                 MESSAGE_VALUE(path, 150), strerror(errno));
         return -1;
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -36,7 +36,8 @@ int store_lock(const char *path, char why[256])
         bool taken = errno == EAGAIN || errno == EACCES;
         snprintf(why, 256, "%.120s: %s: %.50s%s", path,
                  taken ? "in use by another gpufl-backend" : "cannot lock",
-                 strerror(errno), taken ? " (stop it, or name another file)" : "");
+                 strerror(errno),
+                 taken ? " (stop it, or name another file)" : " (name another file)");
         close(fd);
         return -1;
     }

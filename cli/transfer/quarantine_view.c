@@ -11,6 +11,7 @@
 
 #include "base/message.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/directory_fault.h"
 #include "cli/transfer/quarantine_print.h"
 
 #define NO_JOURNAL                                                                       \
@@ -29,8 +30,7 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
     char *path = realpath(choice->directory, NULL);
     out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->root < 0 || !path) {
-        message_line("gpufl quarantine", "DIR: '%s': %s", choice->directory,
-                     strerror(errno));
+        directory_fault("gpufl quarantine", choice->directory, errno);
         free(path);
         return GPUFL_ERR_IO;
     }

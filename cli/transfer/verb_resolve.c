@@ -14,6 +14,7 @@
 
 #include "base/message.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/directory_fault.h"
 #include "schema/channels.h"
 #include "upload/engine/engine.h"
 #include "upload/journal/journal_read.h"
@@ -117,7 +118,10 @@ static int resolve_ask(const struct resolve_arguments *a)
         !other_uploader_keeps(&place)) {
         rc = resolve_no_journal(a);
     } else if (resolve_leave_request(&place, a->what, name) != GPUFL_OK) {
-        rc = resolve_fail(EXIT_BAD_USE, "state directory", strerror(errno));
+        char fault[160];
+        snprintf(fault, sizeof fault, "%s (run this as the user of the uploader)",
+                 strerror(errno));
+        rc = resolve_fail(EXIT_BAD_USE, place.path, fault);
     } else {
         rc = resolve_wait(a, &place, name);
     }
@@ -161,7 +165,7 @@ static int resolve_check_known(const struct resolve_arguments *a, int root,
         path && fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
     char *root_path = realpath(a->directory, NULL);
     if (!root_path) {
-        return resolve_fail(EXIT_BAD_USE, a->directory, strerror(errno));
+        return directory_fault("gpufl resolve", a->directory, errno);
     }
     gpufl_status status =
         journal_read_open(&sys_real, a->state_dir, root, root_path, &journal);
@@ -204,8 +208,7 @@ static int resolve_check(const struct resolve_arguments *a)
     const char *path;
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
-        message_line("gpufl resolve", "DIR: '%s': %s", a->directory, strerror(errno));
-        return EXIT_BAD_USE;
+        return directory_fault("gpufl resolve", a->directory, errno);
     }
     if (!resolve_has_state_dir(a)) {
         close(root);

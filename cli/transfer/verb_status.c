@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/message.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/directory_fault.h"
 #include "cli/transfer/session_losses.h"
 #include "cli/transfer/session_problem.h"
 #include "cli/transfer/status_command.h"
@@ -348,9 +349,9 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
         select_find(&sys_real, s->root, NULL, &s->sessions) != GPUFL_OK) {
-        message_line("gpufl status", "DIR: '%s': %s", directory, strerror(errno));
+        int error = errno;
         free(path);
-        return EXIT_BAD_USE;
+        return directory_fault("gpufl status", directory, error);
     }
     s->all =
         s->all || geteuid() == 0 || (fstat(s->root, &st) == 0 && st.st_uid == geteuid());

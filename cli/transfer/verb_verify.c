@@ -14,6 +14,7 @@
 #include "base/message.h"
 #include "base/plural.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/directory_fault.h"
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/verify_order.h"
 #include "cli/transfer/verify_report.h"
@@ -325,8 +326,7 @@ static int verify_select(struct verifying *run)
     run->verify.root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     gpufl_status status = run->verify.root < 0 ? GPUFL_ERR_IO : verify_find(run);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
-        snprintf(why, sizeof why, "'%.300s': %s", a->directory, strerror(errno));
-        return verify_fail("DIR", why);
+        return directory_fault("gpufl verify", a->directory, errno);
     }
     if (status != GPUFL_OK) {
         snprintf(why, sizeof why,

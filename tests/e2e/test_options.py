@@ -17,7 +17,7 @@ import sink
 HOST = "http://127.0.0.1:9"
 OPTION = re.compile(r"^  (?:-\w, |    )?--([\w-]+)(?:[ =](\S+))?(?:  .*)?$", re.M)
 VARIABLE = re.compile(r"--([\w-]+)=\S+\n(?:      (?!environment).*\n)*      environment: (\w+)")
-WAY_OUT = re.compile(r"\(.+\)$|: [A-Z][A-Za-z ]+$|:\d+:\d+: ")
+WAY_OUT = re.compile(r"\(.+\)$|:\d+:\d+: ")
 KINDS = {"empty": "", "blank": " ", "newline": "a\nb\x1b[1m", "long": "x" * 5000, "negative": "-1", "huge": "9" * 30,
          "float": "1.5", "hex": "0x10", "unit": "5 parsecs", "trailing": "5 ", "word": "frobnicate",
          "directory": None, "missing": None}

@@ -102,6 +102,57 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
           f"{done.stdout}{done.stderr}")
 
 
+def wrong_directories_and_sessions_are_refused_by_each_verb(place):
+    """What is given in place of DIR and SESSION, with what to do."""
+    f = files(place)
+    session = lib.job(place, 0.1)
+    for name, mode in (("other", 0o755), ("closed", 0o700)):
+        (f / name).mkdir(mode=mode)
+    place.path.chmod(0o755)
+    to = ["--backend-url", HOST, "--api-key", "k"]
+    verbs = (["upload", *to], ["status"], ["verify", *to], ["resolve", "x"], ["export"], ["quarantine", "list"],
+             ["quarantine", "show", "--all"], ["quarantine", "drop", "--all"], ["quarantine", "retry", "--all", *to])
+
+    def one(words, name, value, reason, **more):
+        done = place.run("gpufl", *words, **more)
+        said = done.stderr
+        equal((done.returncode, done.stdout), (2, ""), f"{words}: {said}")
+        check(said.startswith(f"gpufl {words[0]}: {name}") and said.count("\n") == 1, f"{words}: {said}")
+        check(value in said and reason in said, f"{words}: {said}")
+        check(re.search(WAY_OUT, said.strip()), f"{words} has no way out: {said}")
+
+    def each_verb(path, reason, without=()):
+        for verb in verbs:
+            head = 2 if verb[0] == "quarantine" else 1
+            if verb[0] not in without:
+                yield ([*verb[:head], str(path), *verb[head:]], "" if verb[0] == "export" else "DIR: ", str(path)[:100], reason)
+
+    in_parallel([
+        *each_verb(f / "none", "No such file or directory ("),
+        *each_verb("", " (expected "),
+        *each_verb("x" * 300, "File name too long ("),
+        *each_verb(f / "text", "Not a directory ("),
+        *each_verb(f / "text/x", "Not a directory ("),
+        *each_verb(f / "pipe", "Not a directory ("),
+        *each_verb(f / "socket", "Not a directory ("),
+        *each_verb(session, "it is a session (give the directory that holds it", without=("export", "resolve")),
+        (["export", place.logs], "", str(place.logs), "no files of a session (expected <log_path>/<session id>)"),
+        (["export", f / "other"], "", f"{f}/other", "no files of a session (expected <log_path>/<session id>)"),
+        (["export", session, "x"], "", "'x'", "unexpected argument"),
+        (["export"], "DIR: ", "", "missing"),
+        (["status"], "DIR: ", "", "missing"),
+        (["verify", *to], "DIR: ", "", "missing"),
+        (["resolve"], "DIR", "", "missing"),
+        (["resolve", place.logs], "SESSION: ", "", "missing"),
+        *[(["resolve", place.logs, what], f"'{what[:100]}", "", "no such session (expected SESSION or SESSION/CHANNEL")
+          for what in ("nosuch", "", "..", "/", f"{session.name}/nochan", f"../logs/{session.name}", "x" * 5000)],
+        *[([verb, place.logs, "--session-id", what, *to], "--session-id: ", f"'{what}'", "no such session")
+          for verb in ("upload", "verify") for what in ("nosuch", "../logs", ".")]], one)
+    if os.geteuid() == 0:  # root reads any directory
+        in_parallel([*each_verb(f / "closed", "Permission denied (run this as a user who can read it)")],
+                    lambda *row: one(*row, user=12345, group=12345, extra_groups=[]))
+
+
 def options_of_an_upload_without_effect_are_named(place):
     """Each verb that reaches a backend takes them."""
     f = files(place)

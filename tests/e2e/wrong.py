@@ -6,8 +6,8 @@ from concurrent import futures
 
 import lib
 
-# In parentheses; a reason of the system or a place in a file says enough.
-WAY_OUT = r"\(.+\)$|: [A-Z][a-z ]+$|:\d+:\d+: "
+# In parentheses; a place in a file says where to mend it.
+WAY_OUT = r"\(.+\)$|:\d+:\d+: "
 HOST = "http://127.0.0.1:9"
 
 

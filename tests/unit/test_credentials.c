@@ -8,6 +8,7 @@
 #include "upload/http/credentials.h"
 
 #define NO_FILE "/no/such/file.pem"
+#define GIVE    " (give a PEM file that can be read)"
 
 static void settings_that_cannot_work_are_refused_by_name(void **state)
 {
@@ -23,11 +24,11 @@ static void settings_that_cannot_work_are_refused_by_name(void **state)
          "backend_url: 'http://8.8.8.8': the API key would travel unencrypted over a "
          "public network (use https:// or allow_insecure_http)"},
         {{.backend_url = "https://h", .ca_file = NO_FILE},
-         "ca_file: '" NO_FILE "': No such file or directory"},
+         "ca_file: \'" NO_FILE "\': No such file or directory" GIVE},
         {{.backend_url = "https://h", .client_cert = NO_FILE},
-         "client_cert: '" NO_FILE "': No such file or directory"},
+         "client_cert: \'" NO_FILE "\': No such file or directory" GIVE},
         {{.backend_url = "https://h", .client_key = NO_FILE},
-         "client_key: '" NO_FILE "': No such file or directory"},
+         "client_key: \'" NO_FILE "\': No such file or directory" GIVE},
     };
     unsetenv("SSL_CERT_FILE");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -50,7 +51,8 @@ static void the_environments_certificates_are_named_as_such(void **state)
     char why[256] = "";
     setenv("SSL_CERT_FILE", NO_FILE, 1);
     assert_int_equal(credentials_init(&credentials, &config, why), GPUFL_ERR_USAGE);
-    assert_string_equal(why, "SSL_CERT_FILE: '" NO_FILE "': No such file or directory");
+    assert_string_equal(why,
+                        "SSL_CERT_FILE: '" NO_FILE "': No such file or directory" GIVE);
     credentials_fini(&credentials);
     unsetenv("SSL_CERT_FILE");
 }

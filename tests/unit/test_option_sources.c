@@ -195,7 +195,8 @@ static void what_is_wrong_is_said_in_the_words_that_were_used(void **state)
         {"--folder -h", NULL, NULL, "--folder: needs a value (see gpufl-agent --help)"},
         {"--config", NULL, NULL, "--config: needs a value (see gpufl-agent --help)"},
         {"--config=/nonexistent/x.json", NULL, NULL,
-         "--config: cannot read /nonexistent/x.json: No such file or directory"},
+         "--config: cannot read /nonexistent/x.json: No such file or directory (give a "
+         "JSON file that can be read)"},
         {"--prune-failed", NULL, NULL,
          "--prune-failed: failed sessions are never deleted (remove them with your own "
          "tool)"},

@@ -119,7 +119,10 @@ static void a_file_that_cannot_be_read_is_said(void **state)
     char why[512];
     char want[600];
     assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
-    snprintf(want, sizeof want, "'%s': No such file or directory", file);
+    snprintf(want, sizeof want,
+             "'%s': No such file or directory (give a file that can be "
+             "read, with the API key)",
+             file);
     assert_string_equal(why, want);
 }
 

@@ -89,8 +89,10 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"upload a --latests", "--latests: unknown option (did you mean --latest?)"},
         {"status", "DIR: missing (expected the directory that holds the sessions)"},
         {"status a --jsn", "--jsn: unknown option (did you mean --json?)"},
-        {"status /nowhere", "DIR: '/nowhere': No such file or directory"},
-        {"status ", "DIR: '': No such file or directory"},
+        {"status /nowhere", "DIR: '/nowhere': No such file or directory (expected the "
+                            "directory that holds the sessions)"},
+        {"status ", "DIR: '': No such file or directory (expected the directory that "
+                    "holds the sessions)"},
         {"quarantine", "VERB: missing (expected list, show, retry or drop)"},
         {"quarantine lst a", "'lst': unknown verb (did you mean list?)"},
         {"quarantine /logs list",
@@ -120,7 +122,9 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"quarantine retry a b --all", "--all: conflicts with NAME 'b' (give only one)"},
         {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
-        {"quarantine show /nowhere --all", "DIR: '/nowhere': No such file or directory"},
+        {"quarantine show /nowhere --all", "DIR: '/nowhere': No such file or directory "
+                                           "(expected the directory that holds the "
+                                           "sessions)"},
         {"monitor --interval 0", "--interval: invalid value '0' (expected milliseconds "
                                  "from 1 to 86400000)"},
         {"monitor --duration soon",

@@ -36,7 +36,8 @@ static gpufl_status check_pem(const char *name, const char *file, enum pem_kind 
 {
     const char *fault = file && *file ? pem_fault(file, kind) : NULL;
     if (fault) {
-        snprintf(why, 256, "%s: '%.*s%s': %s", name, MESSAGE_VALUE(file, 120), fault);
+        snprintf(why, 256, "%s: '%.*s%s': %s%s", name, MESSAGE_VALUE(file, 120), fault,
+                 message_way_out(fault, " (give a PEM file that can be read)"));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;

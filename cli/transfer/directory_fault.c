@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Says what is wrong with a directory of sessions, and what to do. */
+#include "cli/transfer/directory_fault.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "cli/exit_codes.h"
+
+int directory_fault(const char *program, const char *path, int error)
+{
+    message_line(program, "DIR: '%.*s%s': %s (%s)", MESSAGE_VALUE(path, 300),
+                 strerror(error),
+                 error == EACCES ? "run this as a user who can read it"
+                                 : "expected the directory that holds the sessions");
+    return EXIT_BAD_USE;
+}
