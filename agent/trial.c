@@ -28,6 +28,7 @@
 #include "upload/published/progress_file.h"
 #include "upload/published/run_dir.h"
 #include "upload/source/lock_list.h"
+#include "upload/source/session_root.h"
 
 /* Of the kernel's list. */
 #define TRIAL_LOCK_LINES 16384u
@@ -125,6 +126,23 @@ static void trial_say_served(struct trial *t, int dir, const char *path)
     }
 }
 
+/* A job may be yet to come; but where sessions lie deeper, they wait for ever. */
+static void trial_say_none(struct trial *t, const char *path)
+{
+    char why[512];
+    char below[512];
+    enum session_depth depth = session_depth_of(&sys_real, path, below);
+    if (depth == SESSION_DEPTH_BELOW) {
+        snprintf(why, sizeof why, "%s: %.490s", folders_flag(t->options, path), below);
+        trial_note(t, why);
+    } else if (depth == SESSION_DEPTH_NONE) {
+        snprintf(why, sizeof why,
+                 "%s: '%.*s%s': no session in it yet (" SESSION_DEPTH_EXPECTED ")",
+                 folders_flag(t->options, path), MESSAGE_VALUE(path, 300));
+        trial_note(t, why);
+    }
+}
+
 /* What does not hinder the agent for good. */
 static void trial_folder(struct trial *t, const char *path)
 {
@@ -133,6 +151,7 @@ static void trial_folder(struct trial *t, const char *path)
     t->folders++;
     if (fd >= 0) {
         trial_say_served(t, fd, path);
+        trial_say_none(t, path);
         close(fd);
         return;
     }

@@ -16,6 +16,7 @@
 #include "upload/holder_left.h"
 #include "upload/http/transport_http.h"
 #include "upload/published/progress_file.h"
+#include "upload/source/session_root.h"
 #include "upload/upload_beside.h"
 #include "upload/upload_closed.h"
 #include "upload/upload_open.h"
@@ -158,6 +159,21 @@ static gpufl_status check_and_open(struct upload *u)
                               : upload_result_say(u->result, status, "%s", why);
 }
 
+/* A job may have recorded nothing. But sessions that lie deeper were meant. */
+static gpufl_status upload_say_none(struct upload *u)
+{
+    const char *path = u->options.log_path;
+    char why[512];
+    if (session_depth_of(&sys_real, path, why) == SESSION_DEPTH_BELOW &&
+        !upload_knows_any(u)) {
+        return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
+                                 upload_options_name(u->name, "log_path"), why);
+    }
+    return upload_result_say(
+        u->result, GPUFL_OK,
+        "nothing to send: no session in %.300s (" SESSION_DEPTH_EXPECTED ")", path);
+}
+
 static gpufl_status upload_send_selected(struct upload *u)
 {
     struct engine_summary summary;
@@ -175,9 +191,7 @@ static gpufl_status upload_send_selected(struct upload *u)
     }
     if (status == GPUFL_OK && u->selection.count == 0 && !upload_knows_unfinished(u) &&
         !upload_holder_knows_unfinished(u)) {
-        return upload_result_say(u->result, GPUFL_OK,
-                                 "nothing to send: no session in %.300s",
-                                 u->options.log_path);
+        return upload_say_none(u);
     }
     if (status != GPUFL_OK) {
         return status;

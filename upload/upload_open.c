@@ -135,6 +135,14 @@ bool upload_knows_unfinished(const struct upload *u)
     return unfinished;
 }
 
+bool upload_knows_any(const struct upload *u)
+{
+    struct journal_read journal = {0};
+    bool any = upload_journal_open(u, &journal) && journal.sessions > 0;
+    journal_read_fini(&journal);
+    return any;
+}
+
 static void upload_warn_unused(void *u, const char *name, const char *why)
 {
     log_warn(&((struct upload *)u)->log, "option.unused",

@@ -58,6 +58,9 @@ bool upload_journal_open(const struct upload *u, struct journal_read *out);
  * complete, which may be the case where there are none. */
 bool upload_knows_unfinished(const struct upload *u);
 
+/** \return true if the journal knows any session of the directory. */
+bool upload_knows_any(const struct upload *u);
+
 /** Prepares the connection; the caller closes u->transport. */
 GPUFL_MUST gpufl_status upload_open_transport(struct upload *u);
 

@@ -7,6 +7,7 @@
 
 #include "base/message.h"
 #include "cli/exit_codes.h"
+#include "upload/source/session_root.h"
 
 int directory_fault(const char *program, const char *path, int error)
 {
@@ -15,4 +16,14 @@ int directory_fault(const char *program, const char *path, int error)
                  error == EACCES ? "run this as a user who can read it"
                                  : "expected the directory that holds the sessions");
     return EXIT_BAD_USE;
+}
+
+bool directory_is_above(const char *program, const char *path)
+{
+    char why[512];
+    bool above = session_depth_of(&sys_real, path, why) == SESSION_DEPTH_BELOW;
+    if (above) {
+        message_line(program, "DIR: %s", why);
+    }
+    return above;
 }

@@ -3,8 +3,14 @@
 #ifndef GPUFL_CLI_TRANSFER_DIRECTORY_FAULT_H
 #define GPUFL_CLI_TRANSFER_DIRECTORY_FAULT_H
 
+#include <stdbool.h>
+
 /** Says that \p program cannot read DIR \p path, by \p error of errno, and what to do.
  *  \return EXIT_BAD_USE. */
 int directory_fault(const char *program, const char *path, int error);
+
+/** To be asked where no session was found: says it if some lie too deep below DIR \p path
+ * to be found. \return whether they do. */
+bool directory_is_above(const char *program, const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "cli/transfer/quarantine_print.h"
+#include "upload/source/session_root.h"
 
 #define GIVE_UP    "to give up what is gone"
 #define SEND_AGAIN "to send all of the session again, also what the backend has"
@@ -213,6 +214,9 @@ static void lines_range(struct text *out, const struct quarantined *range)
 
 static void lines_end(struct text *out, const struct status_end *end)
 {
+    if (end->none) {
+        text_puts(out, "no session in this directory (" SESSION_DEPTH_EXPECTED ")\n");
+    }
     if (end->unseen) {
         text_printf(out, "... and %zu %s of other users (--all shows the sessions)\n",
                     end->unseen, plural(end->unseen, "directory", "directories"));

@@ -54,6 +54,7 @@ struct status_end {
     bool quarantined;
     bool untold; /**< the service is of a version that does not tell all */
     bool served;
+    bool none;      /**< there is no session */
     size_t unseen;  /**< directories of other users that were not looked at */
     unsigned lossy; /**< sessions of which lines were dropped while recording */
 };

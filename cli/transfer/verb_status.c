@@ -17,6 +17,7 @@
 #include "cli/transfer/directory_fault.h"
 #include "cli/transfer/session_losses.h"
 #include "cli/transfer/session_problem.h"
+#include "cli/transfer/session_writer.h"
 #include "cli/transfer/status_command.h"
 #include "cli/transfer/status_concern.h"
 #include "cli/transfer/status_json.h"
@@ -25,7 +26,6 @@
 #include "upload/core/held.h"
 #include "upload/journal/lookup.h"
 #include "upload/source/directory_mark.h"
-#include "upload/source/liveness.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/select.h"
 #include "upload/source/session_root.h"
@@ -46,25 +46,6 @@ struct status {
     bool all; /* sessions of others, too, however many there are */
     struct status_end end;
 };
-
-static const char *writer_of(const struct status *s, const struct selected *session,
-                             const struct scan *scan)
-{
-    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
-    switch (liveness_probe(&sys_real, s->root, lock,
-                           scan->manifest_state == SCAN_MANIFEST_VALID ? &scan->manifest
-                                                                       : NULL,
-                           scan->last_write_s)) {
-    case WRITER_LIVE:
-        return "live";
-    case WRITER_GONE:
-        return "ended";
-    case WRITER_UNKNOWN:
-        break;
-    }
-    return "unknown";
-}
 
 /* \return whether nothing is left of it. */
 static bool show_channel(struct status *s, const char *name,
@@ -134,6 +115,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
         selected->none = true;
         return;
     }
+    s->end.none = false;
     if (scan.manifest_state == SCAN_MANIFEST_NONE &&
         session_was_live(&s->journal, selected->path)) {
         scan.layout = SESSION_LIVE;
@@ -141,7 +123,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
     struct status_session session = {
         .id = selected->id,
         .path = selected->path,
-        .writer = writer_of(s, selected, &scan),
+        .writer = session_writer(s->root, selected, &scan),
         .done = journal_read_done(&s->journal, selected->path),
         .end_untold = journal_read_is_untold(&s->journal, selected->path),
         .loss = scan.has_loss,
@@ -193,7 +175,9 @@ static void show_session(struct status *s, struct selected *selected)
     struct status_end before = s->end;
     bool counts = status_concerns(&s->concern, selected);
     show_any_session(s, selected, counts);
+    bool none = s->end.none;
     s->end = counts ? s->end : before;
+    s->end.none = none;
 }
 
 /* All but the last byte, by which the view knows where it is. */
@@ -323,7 +307,7 @@ static void show_quarantine(struct status *s)
 
 static int show_status(struct status *s)
 {
-    s->end.all_sent = true;
+    s->end.all_sent = s->end.none = true;
     s->concern = (struct status_concern){
         .root = s->root, .all = s->all, .sessions = &s->sessions, .journal = &s->journal};
     s->out.failed = s->journal.no_memory || !status_concern_open(&s->concern);
@@ -333,12 +317,16 @@ static int show_status(struct status *s)
     show_sessions(s);
     show_away(s);
     show_quarantine(s);
+    s->end.none = s->end.none && !s->end.unseen && !s->journal.sessions;
     s->view->end(&s->out, &s->end);
     if (s->out.failed) {
         message_line("gpufl status", "out of memory");
         return EXIT_NOT_ALL;
     }
     fwrite(s->out.data, 1, s->out.len, stdout);
+    if (s->end.none && directory_is_above("gpufl status", s->command.directory)) {
+        return EXIT_BAD_USE;
+    }
     return s->end.all_sent ? EXIT_ALL_DONE : EXIT_NOT_ALL;
 }
 

@@ -349,11 +349,15 @@ static int verify_ask_first(struct verifying *run)
     if (status != GPUFL_OK) {
         return verify_fail_backend(run, status);
     }
+    const char *directory = run->arguments->directory;
+    if (empty && !run->sessions.count && directory_is_above("gpufl verify", directory)) {
+        return EXIT_BAD_USE;
+    }
     if (empty) {
         message_line("gpufl verify", "DIR: '%s': there is no session %sto compare%s",
-                     run->arguments->directory,
-                     run->sessions.count ? "of this user " : "",
-                     run->sessions.count ? " (--all compares those of others)" : "");
+                     directory, run->sessions.count ? "of this user " : "",
+                     run->sessions.count ? " (--all compares those of others)"
+                                         : " (" SESSION_DEPTH_EXPECTED ")");
     }
     return empty ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }

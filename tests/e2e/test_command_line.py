@@ -72,6 +72,50 @@ def a_session_in_place_of_its_directory_is_refused(place):
         _says(place.run("gpufl", "status", empty), 0)
 
 
+def a_directory_above_that_of_the_sessions_is_no_success(place):
+    """One that is empty is, and both are said; what a journal knows counts more than what lies deeper."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    to, key = ("--backend-url", backend.url, "--api-key", lib.KEY), {"GPUFL_HTTP_TOKEN": lib.KEY}
+    deep = place.path / "p/q/r/logs"
+
+    def told_of(done, code, word=""):
+        said = done.stdout + done.stderr
+        check(done.returncode == code and word in said, f"{done.args}: {done.returncode}, no {word!r} in: {said}")
+
+    deep.mkdir(parents=True)
+    (place.path / "p/.trash/a/b").mkdir(parents=True)
+    (place.path / "p/x/y/z").mkdir(parents=True)
+    (place.path / "p/x/y/z/device.log").write_text("of something else\n")
+    for path in (deep.parent, place.path / "p"):
+        told_of(place.run("gpufl", "status", path), 0, "no session in this directory (expected SESSION or GROUP/SESSION in it)")
+        told_of(place.run("gpufl", "upload", path, *to), 0, f"no session in {path} (expected SESSION or GROUP/SESSION in it)")
+        told_of(place.run("gpufl", "verify", path, *to), 1, f"'{path}': there is no session to compare (expected SESSION or GROUP/")
+        told_of(place.run("gpufl-agent", "--check", f"--folder={path}", f"--host={backend.url}", env=key), 0,
+              f"--folder: '{path}': no session in it yet (expected SESSION or GROUP/SESSION in it)")
+    session = lib.job(place, 0.1, logs=deep)
+    for path in (place.path / "p", place.path / "p/q"):
+        told = f"'{path}': no session lies in it, or in a directory in it, but deeper (give the directory that holds them, {deep})"
+        told_of(place.run("gpufl", "status", path), 2, f"gpufl status: DIR: {told}")
+        told_of(place.run("gpufl", "upload", path, *to), 2, f"gpufl upload: DIR: {told}")
+        told_of(place.run("gpufl", "verify", path, *to), 2, f"gpufl verify: DIR: {told}")
+        told_of(place.run("gpufl-agent", "--check", f"--folder={path}", f"--host={backend.url}", env=key), 0, f"gpufl-agent: --folder: {told}")
+    for path in (deep.parent, deep):
+        told_of(place.run("gpufl", "status", path), 1, session.name)
+        told_of(place.run("gpufl", "upload", path, *to), 0)
+        done = place.run("gpufl-agent", "--check", f"--folder={path}", f"--host={backend.url}", env=key)
+        check(done.returncode == 0 and "no session" not in done.stdout, done.stdout)
+    if ROOT:  # what another user puts there refuses nothing
+        (place.path / "shared").mkdir()
+        shutil.copytree(deep / session.name, place.path / "shared/a/b/c" / session.name)
+        for path in (place.path / "shared").rglob("*"):
+            os.chown(path, 12345, -1)
+        told_of(place.run("gpufl", "upload", place.path / "shared", *to), 0, "no session in")
+    archive = deep / "old/of/november"
+    archive.mkdir(parents=True)
+    session.rename(archive / session.name)
+    told_of(place.run("gpufl", "upload", deep, *to), 0, "no session in")
+
+
 def the_home_of_root_in_the_environment_hides_nothing_of_ones_own(place):
     """As a container's -u leaves it: it may not even be looked into."""
     if not ROOT:

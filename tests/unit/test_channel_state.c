@@ -242,7 +242,9 @@ static void an_empty_directory_is_all_sent(void **state)
     assert_int_equal(rc, 0);
     assert_string_equal(said.out,
                         "no journal found (nothing was uploaded yet, or give "
-                        "the --state-dir that was used)\nno uploader is running\n");
+                        "the --state-dir that was used)\nno uploader is running\n"
+                        "no session in this directory (expected SESSION or "
+                        "GROUP/SESSION in it)\n");
     dirs_remove(root);
 }
 
