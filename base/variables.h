@@ -5,9 +5,17 @@
 
 typedef void variables_visit(void *arg, const char *name);
 
-/** Calls \p visit for the name of each variable in \p environment (as environ(7)) that
- * begins with \p prefix, except for those that Kubernetes makes. */
+/** Calls \p visit for the name of each variable in \p environment (as environ(7), NULL =
+ * none) that begins with \p prefix, except for those that Kubernetes makes. */
 void variables_each(char *const *environment, const char *prefix, variables_visit *visit,
                     void *arg);
+
+/** \p meant is the rest of the name, behind "GPUFL_", of the one that is near. */
+typedef void variables_say(void *arg, const char *name, const char *meant);
+
+/** Says each variable in \p environment (as environ(7)) that begins with GPUFL_, that
+ * neither the recorder nor gpufl nor the existing client reads, and that is nearly one
+ * which the first two do: others may have variables that begin so. */
+void variables_each_unread(char *const *environment, variables_say *say, void *arg);
 
 #endif

@@ -2,10 +2,13 @@
 /* Finds the verb of gpufl and runs it. */
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/flag_help.h"
 #include "base/flags.h"
+#include "base/message.h"
 #include "base/standard_output.h"
+#include "base/variables.h"
 #include "cli/exit_codes.h"
 #include "cli/verb_export.h"
 #include "cli/verb_info.h"
@@ -112,8 +115,15 @@ static void outlive_pipes(void)
     }
 }
 
+static void say_unread_variable(void *unused, const char *name, const char *meant)
+{
+    (void)unused;
+    message_line("gpufl", "%s: nothing reads it (did you mean GPUFL_%s?)", name, meant);
+}
+
 int main(int argc, char **argv)
 {
     outlive_pipes();
+    variables_each_unread(environ, say_unread_variable, NULL);
     return standard_output_end("gpufl", run_verb(argc, argv));
 }

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/message.h"
 #include "base/parse_bool.h"
+#include "base/variables.h"
 #include "collector-lib/core/config_file.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/option_fields.h"
@@ -27,6 +29,13 @@ static void say_no_switch(const char *name)
         library_log(GPUFL_LOG_WARNING, "%s=%.*s%s ignored: expected " PARSE_SWITCH_WORDS,
                     name, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES));
     }
+}
+
+static void settings_say_unread(void *unused, const char *name, const char *meant)
+{
+    (void)unused;
+    library_log(GPUFL_LOG_WARNING, "%s: nothing reads it (did you mean GPUFL_%s?)", name,
+                meant);
 }
 
 const char *settings_engine_name(enum gpufl_profiling_engine engine)
@@ -176,6 +185,7 @@ gpufl_status settings_begin(const struct gpufl_init_options *options,
         return GPUFL_OFF;
     }
     say_no_switch("GPUFL_DISABLED");
+    variables_each_unread(environ, settings_say_unread, NULL);
     settings_take_env(out);
     return GPUFL_OK;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs answer to what a newcomer types: each mistake is named, and none passes for success."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -323,6 +324,29 @@ def a_variable_is_named_where_it_set_the_value(place):
     _says(place.run("gpufl", "upload", place.logs, env={**env, "GPUFL_API_KEY": "wrong"}), 2,
           "; give another GPUFL_API_KEY and run it again")
     _says(place.run("gpufl", "upload", place.logs, "--api-key", "wrong", env=env), 2, "; give another --api-key and run it again")
+
+
+def a_misspelt_variable_is_named_once(place):
+    """By gpufl and by the recorder; those of the other programs, and of others, are not."""
+    recording = ("examples/demo-job", place.logs, 0.05)
+    for words, head in ((("gpufl", "status", place.logs), "gpufl: "), (recording, "[GPUFL] ")):
+        for name, meant in (("GPUFL_API_PTH", "GPUFL_API_PATH"), ("GPUFL_BACKEND_ULR", "GPUFL_BACKEND_URL"), ("GPUFL_DISABLE", "GPUFL_DISABLED"),
+                            ("GPUFL_LOGDIR", "GPUFL_LOG_DIR"), ("GPUFL_PROFILING_ENGIN", "GPUFL_PROFILING_ENGINE")):
+            done = place.run(*words, env={name: "1"})
+            equal((done.returncode in (0, 1), done.stderr.count(name + ":")), (True, 1), done.stderr)
+            check(f"{head}{name}: nothing reads it (did you mean {meant}?)\n" in done.stderr, done.stderr)
+        done = place.run(*words, env={name: "1" for name in (
+            "GPUFL_HTTP_TOKEN", "GPUFL_BACKEND_API_KEY", "GPUFL_AGENT_STATE_DRI", "GPUFL_LOG_TYPES", "GPUFL_SOURCE_FOLDER", "GPUFL_MONITOR_APP",
+            "GPUFL_API_URL", "GPUFL_INJECT", "GPUFL_DEEP_ARM", "GPUFL_RUN_ID", "GPUFL_FROBNICATE", "GPUFL_BACKEND_PORT", "GPUFL_")})
+        check("nothing reads it" not in done.stderr, done.stderr)
+
+
+def the_variables_that_are_looked_for_are_known(place):
+    """In the table of names that are not misspelt."""
+    known = set(re.findall(r'"([A-Z_]+)"', (lib.ROOT / "base/variables.c").read_text().split("unread_own[]")[1].split("};")[0]))
+    read = {name for room in ("base", "cli", "collector-lib", "upload", "include") for path in (lib.ROOT / room).rglob("*.[ch]*")
+            for name in re.findall(r'"GPUFL_([A-Z_]+)"', path.read_text())}
+    equal(sorted(read), sorted(known), "names")
 
 
 def help_of_help_is_its_own(place):
