@@ -246,6 +246,7 @@ const char *positions_read_claim(const char *body, size_t len, struct store_clai
         len && !root ? "the body is not a JSON object of at most 1 MiB"
         : !json_read_truth(root, "without_positions", &out->without_positions)
             ? "without_positions: not a boolean"
+        : !json_read_truth(root, "reopens", &out->reopens)   ? "reopens: not a boolean"
         : !read_owner(root, &out->owner)                     ? "owner: not a user id"
         : json_object_object_get_ex(root, "channels", &list) ? read_channels(list, out)
                                                              : NULL;

@@ -2,12 +2,14 @@
 /* Answers claims that a session is complete. */
 #include "backend/http/session_claim.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "backend/api/api_streams.h"
 #include "backend/http/ingest.h"
 #include "backend/http/positions_read.h"
 #include "backend/store/store_completion.h"
+#include "backend/store/store_sessions.h"
 
 static int answer_ends(struct store *store, const char *session, int status,
                        struct text *answer)
@@ -18,6 +20,21 @@ static int answer_ends(struct store *store, const char *session, int status,
     }
     text_printf(answer, "}\n");
     return status;
+}
+
+/* To whom its directory belongs, the sender knows: it may say then that it reopens it. */
+static int answer_owned(struct store *store, const char *session, struct text *answer)
+{
+    uint32_t owner;
+    if (store_claimant(store, session, &owner) != GPUFL_OK) {
+        return ingest_refuse(answer, 500, "store", "the database could not be read");
+    }
+    text_printf(answer,
+                "{\"error\":\"owner\",\"owner\":%" PRIu32
+                ",\"message\":\"the session was complete from the directory of another "
+                "user, and this claim would change it\",",
+                owner - 1);
+    return answer_ends(store, session, 409, answer);
 }
 
 static int answer_claim(struct store *store, const struct store_claim *claim,
@@ -33,6 +50,8 @@ static int answer_claim(struct store *store, const struct store_claim *claim,
         text_printf(answer, "{\"error\":\"conflict\",\"message\":\"the streams of this "
                             "session end elsewhere\",");
         return answer_ends(store, claim->session, 409, answer);
+    case CLAIM_OWNED:
+        return answer_owned(store, claim->session, answer);
     case CLAIM_EXPIRED:
         return ingest_refuse(answer, 410, "expired",
                              "the lines of this session were deleted by retention");

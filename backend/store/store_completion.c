@@ -15,6 +15,7 @@ struct comparison {
     size_t
         nothing; /* channels of which, says the claim, all is lost, and none is stored */
     bool expired, lacks, windowed;
+    bool adds; /* a loss that is not noted yet */
 };
 
 static const struct claim_channel *claimed(const struct store_claim *claim,
@@ -53,6 +54,7 @@ static void compare_stream(void *arg, const char *channel, const struct stored_e
     if (own && stream_place_is(&own->end, &end->at)) {
         c->equal++;
         c->lacks |= end->losses || end->skips || end->lost_after || own->lost_after;
+        c->adds |= own->lost_after && !end->lost_after;
     }
 }
 
@@ -99,6 +101,16 @@ static bool note_losses(struct store *store, const struct store_claim *claim)
     return true;
 }
 
+/* Anybody can copy the files of a session, and give up a part of the copy. */
+static gpufl_status may_change(struct store *store, const struct store_claim *claim,
+                               bool *out)
+{
+    uint32_t owner;
+    gpufl_status status = store_claimant(store, claim->session, &owner);
+    *out = !owner || owner == claim->owner || claim->reopens;
+    return status;
+}
+
 static bool note_claimant(struct store *store, const struct store_claim *claim)
 {
     sqlite3_stmt *s = statement_use(store, S_CLAIMANT_NOTE);
@@ -134,6 +146,14 @@ static gpufl_status settle_claim(struct store *store, const struct store_claim *
     enum store_completeness state = *verdict == CLAIM_ENDED       ? STORE_ENDED
                                     : c.windowed || c.stored == 0 ? STORE_COMPLETE
                                                                   : STORE_VERIFIED;
+    bool may = true;
+    if (state != before || c.adds || c.nothing) {
+        status = may_change(store, claim, &may);
+    }
+    if (status != GPUFL_OK || !may) {
+        *verdict = CLAIM_OWNED;
+        return status;
+    }
     if (!note_losses(store, claim) || !set_completeness(store, claim->session, state)) {
         return GPUFL_ERR_IO;
     }

@@ -17,7 +17,8 @@ struct store_claim {
     } * channel;
     size_t channels;
     bool without_positions; /**< it has lines of others, which go by none */
-    uint32_t owner;         /**< of its directory: uid plus one, 0 = not told */
+    bool reopens; /**< it may change a session whose owner is another one, or not told */
+    uint32_t owner; /**< of its directory: uid plus one, 0 = not told */
 };
 
 /** True if it says of a channel that nothing of it came, and that all of it is lost. */
@@ -28,6 +29,7 @@ enum claim_verdict {
     CLAIM_ENDED,    /**< the same, except for what was lost or skipped */
     CLAIM_CONFLICT, /**< the streams, or their ends, are others */
     CLAIM_EXPIRED,
+    CLAIM_OWNED,   /**< it would change a session whose owner it does not name */
     CLAIM_UNKNOWN, /**< no such session */
 };
 

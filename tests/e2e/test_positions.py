@@ -422,10 +422,46 @@ def whose_a_complete_session_is_stays_as_it_was_told_first(place):
     equal((answer["verdict"], answer["owner"], place_of(answer["end"])), ("complete", 0, ZERO), "another channel")
     equal(verdicts(backend, _part(part.end, line(2))), ["known"], "what is stored needs no word")
     end = _stored(backend, end, line(3), reopens=True)
-    equal(claimed(end, 7)[0], 200, "complete again")
+    equal(claimed(end, 0)[0], 200, "complete again")
     equal(told(end), 0, "the first one")
     equal(post(backend, line(4), window=("w1", "sass", 1))[0], 200, "somebody's window opens it")
     equal((backend.session(SESSION)["state"] == "complete", told(end)), (False, 0), "it has its owner")
+
+
+def a_claim_that_does_not_name_the_owner_changes_nothing(place):
+    """Unless it says that it may: of a session whose owner is told."""
+    backend = _start(place)
+    a, b = _stored(backend, ZERO, line(1)), _stored(backend, ZERO, line(2), channel="system")
+
+    def claimed(device, *more, **says):
+        channels = [{"channel": "device", **device}, {"channel": "system", **b}, *({"channel": c, **p} for c, p in more)]
+        return request(backend, "POST", "/events/session-complete", json.dumps({"channels": channels, **says}).encode(),
+                       X_GpuFlight_Session_Id=SESSION)
+
+    def refused(*args, **says):
+        before = streams(backend, SESSION)
+        status, answer = claimed(*args, **says)
+        equal((status, answer["error"], answer["owner"]), (409, "owner", 7), f"{says}: {answer}")
+        equal(streams(backend, SESSION), before, "nothing has changed")
+
+    lost = {**a, "lost_after": True}
+    scope = ("scope", {**ZERO, "lost_after": True})
+    equal(claimed(a, owner=7)[1]["state"], "verified", "its owner's")
+    for says in ({}, {"owner": 8}, {"reopens": False}):
+        equal(claimed(a, **says)[1]["state"], "verified", "what changes nothing is taken")
+        refused(lost, **says)
+        refused(a, scope, **says)
+        equal(claimed(ZERO, **says)[1]["error"], "conflict", "other ends")
+    equal(claimed(a, reopens=1)[0], 400, "not a boolean")
+    c = _stored(backend, a, line(3), reopens=True)
+    for says in ({}, {"owner": 8}):
+        refused(c, **says)
+    equal(claimed(c, reopens=True)[1]["state"], "verified", "it may")
+    c = _stored(backend, c, line(4), reopens=True)
+    equal(claimed(c, owner=7)[1]["state"], "verified", "its owner's")
+    equal(claimed({**c, "lost_after": True}, owner=7)[1]["state"], "ended", "its owner knows")
+    for says in ({}, {"owner": 8}):
+        equal(claimed({**c, "lost_after": True}, **says)[1]["state"], "ended", "what is known already changes nothing")
 
 
 def deleted_sessions_do_not_come_again(place):

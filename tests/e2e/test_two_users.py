@@ -1571,6 +1571,33 @@ def a_copy_of_a_complete_session_adds_lines_only_for_its_user(place):
             (kept / f"{channel}.log").write_bytes(service.backend.export(session.name, channel))
 
 
+def what_is_given_up_of_another_users_copy_is_no_loss_of_the_session(place):
+    """A part of the copy is gone, and whoever may write to the state of the agent gives that up. The session stays as it
+    is, and ends only if its user gives up the same."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service, session, kept = _completed_and_kept(place)
+    for user in (OTHER, VICTIM):
+        _forget(service)
+        for path in (kept, *kept.iterdir()):
+            os.chown(path, user, user)
+        subprocess.run(["cp", "-a", kept, session], check=True)
+        (session / "scope.log").unlink()
+        service.start()
+        until(lambda: "session.held" in service.agent.log.read_text(), "it is held")
+
+        def claimed():
+            place.run("gpufl", "resolve", service.logs, session.name, "--state-dir", service.state)
+            return any(word in service.agent.log.read_text() for word in ("session.not_completed", "session.ended"))
+
+        until(claimed, "it is given up, and claimed")
+        found = service.backend.session(session.name)
+        equal((found["state"], found["verified"]), ("complete", True) if user == OTHER else ("ended_with_losses", False), f"{found}")
+        if user == OTHER:
+            until(lambda: "it was complete from another user's directory" in service.status(AGENT).stdout, "status")
+        subprocess.run(["rm", "-r", session], check=True)
+
+
 def a_copy_that_is_held_keeps_the_session_from_its_user_nowhere(place):
     """Nothing was sent of it: the user's own directory, which its id proves, goes on beside it, or in its place."""
     if not ROOT:

@@ -270,6 +270,29 @@ static void note_losses(struct rig_positions *p, const struct store_claim *claim
     }
 }
 
+static bool adds_losses(struct rig_positions *p, const struct store_claim *claim)
+{
+    bool adds = false;
+    for (size_t i = 0; i < claim->channels; i++) {
+        const struct claim_channel *own = &claim->channel[i];
+        const struct rig_stream *st =
+            rig_positions_stream(p, claim->session, own->channel);
+        adds |= own->lost_after && !st->end.lost_after;
+    }
+    return adds;
+}
+
+static int refuse_owned(const struct rig_positions *p, uint32_t owner,
+                        struct text *answer)
+{
+    put_epoch(answer, p);
+    text_printf(answer,
+                "\"error\":\"owner\",\"owner\":%u,\"state\":\"open\",\"streams\":[],"
+                "\"without_positions\":[]}",
+                owner - 1);
+    return 409;
+}
+
 int rig_positions_claim(struct rig_positions *p, const char *session, const char *body,
                         size_t len, struct text *answer)
 {
@@ -301,7 +324,9 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
                 (windowed || !claim.without_positions);
     struct rig_ended *ended = rig_positions_session(p, session);
     lacks |= nothing > 0 || ended->state == 2;
-    if (same && !expired) {
+    bool changes = ended->state != (lacks ? 2 : 1) || adds_losses(p, &claim);
+    bool may = !changes || !ended->owner || ended->owner == claim.owner || claim.reopens;
+    if (same && !expired && may) {
         note_losses(p, &claim);
     }
     free((void *)(uintptr_t)claim.channel);
@@ -312,6 +337,9 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
     if (!same) {
         rig_positions_ends(p, session, answer);
         return 409;
+    }
+    if (!may) {
+        return refuse_owned(p, ended->owner, answer);
     }
     ended->state = lacks ? 2 : 1;
     ended->owner = ended->owner ? ended->owner : claim.owner;

@@ -154,11 +154,41 @@ static void an_owner_is_claimed_only_where_the_id_proves_it(void **state)
     }
 }
 
+/* Of a session that the backend has open, as its user goes on, and no id proves whose
+ * this directory is. */
+static void what_ends_a_session_may_be_its_users_alone(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct live_session s;
+        struct rig *rig = rig_positions_on(rig_new());
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\"");
+        rig_fill(&s, 5);
+        live_close(&s);
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        rig_stop(rig);
+        rig_lose_journal(rig);
+        struct rig_ended *ended = rig_positions_session(&rig->positions, RIG_ID);
+        ended->owner = own_user() + !own;
+        ended->state = 0;
+        unsigned before = rig_count(rig, TRANSPORT_COMPLETE);
+        rig_start(rig);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), own);
+        assert_int_equal(is_held(rig), !own);
+        assert_in_range(rig_count(rig, TRANSPORT_COMPLETE) - before, 2, own ? 2 : 80);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_copy_of_another_user_has_more_is_not_sent),
         cmocka_unit_test(nor_is_it_once_the_session_is_open_again),
+        cmocka_unit_test(what_ends_a_session_may_be_its_users_alone),
         cmocka_unit_test(its_user_asks_once_for_many_parts),
         cmocka_unit_test(a_session_of_which_no_owner_is_told_goes_on),
         cmocka_unit_test(a_directory_whose_id_is_of_its_user_goes_on_whatever_is_told),

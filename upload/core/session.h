@@ -113,6 +113,7 @@ struct session {
     bool seems_over; /**< its writer cannot be probed and has probably ended, and nothing
                         more of it can be sent */
     bool complete_in_flight;
+    bool claim_foreign;   /**< the claim was refused, as another user's session */
     bool ends_in_flight;  /**< the ends of its streams are being asked for */
     bool in_completing;   /**< in the engine's list of them */
     bool in_cursor;       /**< the upload cursor names it */

@@ -46,6 +46,8 @@ static void progress_trouble_held(struct text *text, const struct session *s)
         progress_trouble_put(text, s, "*", held_text(HELD_AWAY));
     } else if (s->held && s->hold_reason) {
         progress_trouble_put(text, s, "*", held_text((enum held_reason)s->hold_reason));
+    } else if (s->state == SESSION_COMPLETING && s->claim_foreign) {
+        progress_trouble_put(text, s, "*", held_text(HELD_FOREIGN));
     } else if (s->state == SESSION_COMPLETING && s->complete_refused) {
         char what[156];
         snprintf(what, sizeof what,

@@ -161,6 +161,7 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
     out->readable = out->open = out->ended = out->expired = false;
     out->epoch = 0;
     out->count = 0;
+    out->owner = 0;
     struct json_object *root = reply_json_parse(body, len);
     struct json_object *ends = root ? reply_json_array(root, "streams") : NULL;
     struct json_object *windowed =
@@ -172,6 +173,7 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
         out->readable = out->epoch != 0;
         out->open = strcmp(state, "open") == 0;
         out->ended = strcmp(state, "ended") == 0;
+        out->owner = positions_owner(root);
         positions_add_ends(ends, out);
         positions_add_windowed(windowed, out);
     }

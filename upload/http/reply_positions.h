@@ -71,6 +71,8 @@ struct reply_streams {
     bool expired; /**< retention has deleted the session, which is all that is told */
     uint64_t epoch;
     uint64_t database;
+    uint32_t owner; /**< with the refusal of a claim that would change the session: whose
+                       it is, uid plus one; 0 = not told */
     unsigned count;
     struct reply_stream stream[REPLY_STREAMS_MAX];
 };

@@ -9,7 +9,6 @@
 #include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/owner_standing.h"
-#include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/reply.h"
 #include "upload/http/reply_positions.h"
@@ -273,8 +272,11 @@ static void completion_contested(struct session *session,
     struct engine *engine = session->root->engine;
     struct reply_streams told = {0};
     reply_read_streams(reply->body, reply->body_len, &told);
+    if (end_claim_may_reopen(session, told.owner)) {
+        return; /* it is claimed again, and says so */
+    }
     completion_failed(session, reply, now_ms);
-    if (!told.readable) {
+    if (!told.readable || told.owner) {
         return;
     }
     origin_note_epoch(&engine->origin, told.epoch, told.database);
@@ -306,20 +308,6 @@ static bool completion_note_outcome(struct session *session,
     return true;
 }
 
-/* The claim has proved the ends in this epoch. A backend that has gone back since knows
- * nothing of it. */
-static void completion_note_epoch(struct session *session)
-{
-    uint64_t epoch = session->root->engine->origin.epoch;
-    bool same = session->claim && session->claim_epoch == epoch;
-    for (unsigned i = 0; same && i < session->streams; i++) {
-        struct stream *st = session->stream[i];
-        if (st->positions && st->end.at.file && st->end.epoch != epoch) {
-            (void)!position_choose(st, true);
-        }
-    }
-}
-
 static void completion_accepted(struct session *session,
                                 const struct transport_reply *reply, uint64_t now_ms)
 {
@@ -329,7 +317,7 @@ static void completion_accepted(struct session *session,
     }
     owner_ok(session);
     session->complete_failures = 0;
-    completion_note_epoch(session);
+    end_claim_note_epoch(session);
     (void)completion_done(session);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "upload/core/claimant.h"
+#include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/positions_text.h"
 #include "upload/lifecycle/end_proof.h"
@@ -30,11 +31,12 @@ char *end_claim_write(const struct session *session)
     struct text text = {0};
     static const struct stream_place begin = {.file = 1};
     unsigned claimed = 0;
-    bool windowed = false, stored = false;
+    bool windowed = false, stored = false, owned = false;
     text_puts(&text, "{\"channels\":[");
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         windowed = windowed || (!st->positions && st->sequence > 0);
+        owned = owned || st->owned;
         if (end_claim_lists(st, &stored)) {
             positions_text_claim(&text, claimed++ == 0, stream_channel(st),
                                  st->end.at.file ? &st->end.at : &begin,
@@ -42,7 +44,8 @@ char *end_claim_write(const struct session *session)
         }
     }
     /* An origin that was put back as it was before would not miss these. */
-    text_printf(&text, "]%s", windowed ? ",\"without_positions\":true" : "");
+    text_printf(&text, "]%s%s", windowed ? ",\"without_positions\":true" : "",
+                owned ? ",\"reopens\":true" : "");
     uint32_t owner = claimant_proved_user(session);
     if (owner) {
         text_printf(&text, ",\"owner\":%" PRIu32, owner - 1);
@@ -99,6 +102,31 @@ bool end_claim_is_proved(struct session *session)
         }
     }
     return true;
+}
+
+bool end_claim_may_reopen(struct session *session, uint32_t owner)
+{
+    bool again = false;
+    bool may = owner && (session->root->engine->config.force ||
+                         claimant_may_continue(session, owner));
+    for (unsigned i = 0; may && i < session->streams; i++) {
+        again = again || !session->stream[i]->owned;
+        session->stream[i]->owned = true;
+    }
+    session->claim_foreign = owner && !may;
+    return again;
+}
+
+void end_claim_note_epoch(struct session *session)
+{
+    uint64_t epoch = session->root->engine->origin.epoch;
+    bool same = session->claim && session->claim_epoch == epoch;
+    for (unsigned i = 0; same && i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (st->positions && st->end.at.file && st->end.epoch != epoch) {
+            (void)!position_choose(st, true);
+        }
+    }
 }
 
 void end_claim_forget(struct session *session)

@@ -16,6 +16,16 @@ bool end_claim_is_proved(struct session *session);
  * without memory: then the word alone is refused. */
 char *end_claim_write(const struct session *session);
 
+/** The backend refused the claim, as it would change a session that was complete from the
+ * directory of \p owner (uid plus one, 0 = that was not the reason). \return true if it
+ * is to be claimed once more, saying that it may: this is that user's, or a person said
+ * so. */
+bool end_claim_may_reopen(struct session *session, uint32_t owner);
+
+/** The claim was taken, and so has proved the ends in its epoch. A backend that has gone
+ * back since knows nothing of it. */
+void end_claim_note_epoch(struct session *session);
+
 /** What was compared does not count for the next claim, which may be made much later. */
 void end_claim_forget(struct session *session);
 
