@@ -171,6 +171,11 @@ static int store_lines(struct store *store, const struct ingest_request *r,
                              id->given ? "this channel is stored by positions"
                                        : "this session is stored by positions");
     }
+    if (status == GPUFL_ERR_AUTH) {
+        return ingest_refuse(
+            answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
+            "this session's owner is known, and its channels are others");
+    }
     if (status != GPUFL_OK) {
         return ingest_refuse_unwritten(store, answer);
     }

@@ -136,13 +136,26 @@ static int find_position(struct store *store, const struct store_body *body)
     return rc;
 }
 
+/* Nothing tells who made it, and its session has an owner, whose channels have positions
+ * or were stored without them before. */
+static int find_owned(struct store *store, const struct store_body *body)
+{
+    sqlite3_stmt *s = statement_use(store, S_OWNED_WITHOUT);
+    statement_bind_text(s, 1, body->session);
+    statement_bind_text(s, 2, body->channel);
+    int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc;
+}
+
 /* A stream keeps the kind of identity it began with. */
 static gpufl_status put_without_position(struct store *store,
                                          const struct store_body *body)
 {
     struct store_stored stored;
-    int rc = find_position(store, body);
-    return rc == SQLITE_ROW    ? GPUFL_BUSY
+    int position = find_position(store, body);
+    int rc = position == SQLITE_DONE ? find_owned(store, body) : position;
+    return rc == SQLITE_ROW    ? position == SQLITE_ROW ? GPUFL_BUSY : GPUFL_ERR_AUTH
            : rc == SQLITE_DONE ? store_put(store, body, &stored)
                                : GPUFL_ERR_IO;
 }

@@ -48,7 +48,9 @@ GPUFL_MUST gpufl_status store_lookup(struct store *store, const struct store_ide
 
 /** Stores one body, its digest, in one transaction.
  *  \return GPUFL_OK after the commit, GPUFL_BUSY when its stream is stored by positions,
- * GPUFL_ERR_IO. */
+ * GPUFL_ERR_AUTH when the owner of its session is known, and the channel new,
+ * GPUFL_ERR_IO.
+ */
 GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *body);
 
 /** The rows of a body that was put. */

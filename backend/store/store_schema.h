@@ -239,6 +239,9 @@ static const char *const sql[S_COUNT] = {
                         " WHERE sid = ?1",
     [S_CLAIMANT] = "SELECT owner FROM claimant WHERE session ="
                    " (SELECT id FROM session WHERE sid = ?1)",
+    [S_OWNED_WITHOUT] = "SELECT 1 FROM claimant JOIN session ON session.id ="
+                        " claimant.session WHERE sid = ?1 AND NOT EXISTS (SELECT 1 FROM"
+                        " channel WHERE channel.session = session.id AND name = ?2)",
     [S_DELETE_CLAIMANT] = "DELETE FROM claimant WHERE session = ?1",
     [S_DELETE_ALIVE] = "DELETE FROM alive WHERE session = ?1",
 };

@@ -73,6 +73,7 @@ enum statement {
     S_DELETE_ALIVE,
     S_CLAIMANT_NOTE,
     S_CLAIMANT,
+    S_OWNED_WITHOUT,
     S_DELETE_CLAIMANT,
     S_MOVE_SEEN,
     S_MOVE_TOLD,

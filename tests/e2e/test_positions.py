@@ -424,8 +424,33 @@ def whose_a_complete_session_is_stays_as_it_was_told_first(place):
     end = _stored(backend, end, line(3), reopens=True)
     equal(claimed(end, 0)[0], 200, "complete again")
     equal(told(end), 0, "the first one")
-    equal(post(backend, line(4), window=("w1", "sass", 1))[0], 200, "somebody's window opens it")
-    equal((backend.session(SESSION)["state"] == "complete", told(end)), (False, 0), "it has its owner")
+
+
+def windows_open_no_session_whose_owner_is_known(place):
+    """Anybody can make them under its id. Channels that were stored so before go on, whose windows may be its owner's."""
+    backend = _start(place)
+    a = _stored(backend, ZERO, line(1))
+    b = _stored(backend, ZERO, line(1, session=OTHER), session=OTHER)
+    equal(post(backend, line(2, session=OTHER), session=OTHER, window=("w1", "system", 1))[0], 200, "a channel that goes by windows")
+
+    def claimed(session, end, **says):
+        body = json.dumps({"channels": [{"channel": "device", **end}], **says}).encode()
+        return request(backend, "POST", "/events/session-complete", body, X_GpuFlight_Session_Id=session)[1]["state"]
+
+    equal(claimed(SESSION, a), "verified", "of no owner")
+    equal(post(backend, line(2), window=("w1", "sass", 1))[0], 200, "anybody's window")
+    equal((streams(backend, SESSION)[0]["state"], claimed(SESSION, a, owner=7)), ("open", "complete"), "opens it")
+    equal(claimed(OTHER, b, owner=7, without_positions=True), "complete", "the other one")
+    for session, channel in ((SESSION, "scope"), (OTHER, "sass")):
+        for window in (("w2", channel, 1), None):
+            status, answer = post(backend, line(3, session=session), session=session, window=window)
+            equal((status, answer["error"]), (409, "window_sequence_conflict"), f"{window}: {answer}")
+        equal((streams(backend, session)[0]["state"], backend.export(session, channel)), ("complete", b""), "it stays complete")
+    equal(post(backend, line(2), window=("w1", "sass", 1))[1].get("duplicate"), True, "what is stored is known")
+    a = _stored(backend, a, line(4), reopens=True)
+    equal(post(backend, line(3), window=("w2", "scope", 1))[0], 409, "nor while it is open again")
+    equal(post(backend, line(3, session=OTHER), session=OTHER, window=("w2", "system", 2))[0], 200, "that channel goes on")
+    equal(streams(backend, OTHER)[0]["state"], "open", "which opens the session")
 
 
 def a_claim_that_does_not_name_the_owner_changes_nothing(place):

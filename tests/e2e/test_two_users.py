@@ -1638,25 +1638,24 @@ def a_copy_that_is_held_keeps_the_session_from_its_user_nowhere(place):
             (group / session.name).rename(session)
 
 
-def a_window_of_another_user_opens_a_complete_session_for_no_copy(place):
-    """Windows go by no positions, and are stored whoever sends them: the session is open again, but has its owner."""
+def a_window_of_another_user_opens_no_complete_session(place):
+    """It goes by no position, and anybody can make it under the id. It is kept where it is, which its sender says, and page
+    and status agree on the session."""
     if not ROOT:
         lib.skip("needs root, to be several users")
-    service, session, kept = _completed_and_kept(place)
-    _forget(service)
-    window = json.dumps({"type": "x", "session_id": session.name}, separators=(",", ":")).encode() + b"\n"
-    equal(post(service.backend, window, window=("w1", "sass", 1), session=session.name)[0], 200, "a window is stored")
-    check(not service.backend.complete(session.name), "the session is open")
-    for user in (OTHER, VICTIM):
-        script = EXTEND.format(kept=kept, to=session, id=session.name, what="more", then="rm sass.log")
-        equal(_as(user, ["sh", "-c", script]).wait(), 0, "it is made")
-        service.start()
-        held = f'session.held session={session.name} channel=device reason="it was complete from'
-        until(lambda held=held: held in service.agent.log.read_text() or b"more" in service.backend.export(session.name, "device"),
-              "it is held, or goes on")
-        equal(b"more" in service.backend.export(session.name, "device"), user == VICTIM, "only its user adds lines")
-        _forget(service)
-        subprocess.run(["rm", "-r", session], check=True)
+    service, session = _completed(place)
+    until(lambda: "complete, verified" in service.status(VICTIM).stdout, "so says its status")
+    before = service.backend.session(session.name)
+    logs = place.path / "elsewhere"
+    logs.mkdir()
+    Windows(logs, session.name).end()
+    for path in (logs, *logs.rglob("*")):
+        os.chown(path, OTHER, OTHER)
+    done = lib.upload(place, service.backend.url, directory=logs, user=OTHER, group=OTHER, extra_groups=[])
+    equal((done.returncode, done.result["events_uploaded"]), (1, 0), done.stdout + done.stderr)
+    equal(done.result["ranges_quarantined"], len(Windows.channels), done.stdout)
+    equal(service.backend.session(session.name), before, "the session is as it was")
+    check("complete, verified" in service.status(VICTIM).stdout, service.status(VICTIM).stdout)
 
 
 def what_a_copy_of_another_user_adds_is_sent_by_a_persons_word(place):
