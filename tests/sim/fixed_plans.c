@@ -16,10 +16,10 @@
 
 /* A part is written, and neither the rest nor a cut is possible. */
 #define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 7 * 30000), WRITE(3)
-#define WRITE_AT      6
+#define WRITE_AT      18
 
 /* Which call of a write is the second rename of a rotation. */
-#define PAUSE_AT 12
+#define PAUSE_AT 31
 
 #define PLAIN                   PLAIN_OF(1500, 10)
 #define PLAIN_OF(rotate, lines) OF_JOBS(1, rotate, lines)

@@ -48,12 +48,15 @@ static struct job *live_job(struct world *world, uint32_t who)
 }
 
 #define PAUSE_MAX_MS 30000u
+#define PAUSE_CALLS  20u
+#define PAUSE_NAMED  100u
 
-/* In its next write. */
+/* In its next write. A seed draws one of the first calls, a plan names one. */
 static void pause_job(const struct job *job, const struct step *step)
 {
     struct kernel_process *process = &kernel.process[job->pid];
-    process->pause_left = 1 + step->a % 20;
+    process->pause_left =
+        1 + step->a % (step->a < PAUSE_NAMED ? PAUSE_NAMED : PAUSE_CALLS);
     process->pause_ms = step->b % PAUSE_MAX_MS;
     process->pause_fails = job->old.layout ? 0 : step->b / PAUSE_MAX_MS % 8;
 }
