@@ -259,6 +259,15 @@ static const struct {
      {PLAIN_OF(1 << 20, 10), .untold = true},
      {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(HALVE, 0, 4001),
       STEP(CUT_FILE, 0, 99), STEP(HALVE, 0, 4001), STEP(KILL_JOB, 0, 0), WAIT(19000)}},
+    {"half_a_line_in_a_file_that_is_cut_before_its_writer_sees_it",
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, WRITE(6), STEP(PAUSE_JOB, WRITE_AT, 6 * 30000), WRITE(3),
+      STEP(CUT_FILE, STEP_UNSEEN, 99), WRITE(3), END}},
+    /* A writer that does not look whether it has sealed makes one call less. */
+    {"a_seal_that_can_be_neither_made_nor_undone",
+     {PLAIN_OF(300, 10)},
+     {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT - 1, 60000 + 9000), WRITE(3),
+      STEP(KILL_JOB, 0, 0), WAIT(9000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -91,6 +91,10 @@ enum plan_feature {
     FEATURES,
 };
 
+/** No seed draws so large a number: a job writes on in a file that is cut, before it sees
+ * that. */
+#define STEP_UNSEEN (1u << 30)
+
 struct step {
     enum step_kind kind;
     uint32_t who, a, b;

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "schema/channels.h"
 #include "schema/layout.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
@@ -97,6 +98,14 @@ static void cut_file(struct world *world, struct job *job, const char *name, uin
     job_was_cut(job, file);
 }
 
+static void write_behind_cut(struct job *job, const char *name)
+{
+    struct layout_name is = layout_parse(name);
+    if (!job->over && is.kind == LAYOUT_ACTIVE) {
+        job_write(job, (int)channel_named(is.channel), 3, 40);
+    }
+}
+
 static void damage_file(struct world *world, struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
@@ -104,6 +113,9 @@ static void damage_file(struct world *world, struct job *job, const struct step 
         take_file(world, job, name);
     } else if (name) {
         cut_file(world, job, name, step->b);
+        if (step->a >= STEP_UNSEEN) {
+            write_behind_cut(job, name);
+        }
     }
 }
 
