@@ -268,6 +268,11 @@ static const struct {
      {PLAIN_OF(300, 10)},
      {BEGIN, WRITE(3), WAIT(9000), STEP(PAUSE_JOB, PAUSE_AT - 1, 60000 + 9000), WRITE(3),
       STEP(KILL_JOB, 0, 0), WAIT(9000)}},
+    {"a_first_file_of_another_host_that_comes_back",
+     {PLAIN_OF(1500, 10), .far = true, .own_state = true, .jobs_far = true,
+      .missing_max = 1},
+     {BEGIN, WRITE(1), WRITE(1), STEP(MOVE_FILE, 0, 0), WAIT(19000),
+      STEP(MOVE_FILE, 0, 0), WAIT(9000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)
