@@ -125,11 +125,12 @@ def write(writer, channel="device", lines=5):
     return lines_of(writer) - before
 
 
-def _closed(path):
-    """… to all; \\return the lines in it."""
-    data = path.read_bytes()
-    path.chmod(0)
-    return set((gzip.decompress(data) if path.suffix == ".gz" else data).splitlines())
+def _directory(scene, path):
+    """… in its place, which a person removes after the command."""
+    found = scene.take(path)
+    path.mkdir()
+    scene.mend = path.rmdir
+    return found
 
 
 def missing(scene):
@@ -329,7 +330,7 @@ def damaged_in_a_long_line(scene):
 def unreadable(scene):
     writer = _rotated(Live(scene.home))
     writer.end()
-    return writer, _closed(writer.dir / "device.2.log")
+    return writer, _directory(scene, writer.dir / "device.2.log")
 
 
 def rotated_gone(scene):
@@ -344,14 +345,6 @@ def rotated_gone(scene):
     return writer, lost
 
 
-def rotated_unreadable(scene):
-    writer = _rotated(Shifting(scene.home), files=2)
-    writer.end()
-    path = writer.dir / "device.2.log.gz"
-    scene.mend = lambda: path.rename(scene.kept / path.name)
-    return writer, _closed(path)
-
-
 def window_missing(scene):
     writer = _rotated(Windows(scene.home))
     writer.end()
@@ -361,7 +354,7 @@ def window_missing(scene):
 def window_unreadable(scene):
     writer = _rotated(Windows(scene.home))
     writer.end()
-    return writer, _closed(writer.dir / "device.2.log.gz")
+    return writer, _directory(scene, writer.dir / "device.2.log.gz")
 
 
 def window_sidecar(scene):

@@ -68,18 +68,47 @@ def _resolve(place, words):
     equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
 
 
-def _closed_then(place, writer, path, key, lost, resolve):
-    """`path` cannot be read until it is opened again, or given up."""
+def _is_closed(place, sink, writer, path):
+    """… as is said, with the name and the reason. Nobody is told to give it up, and it cannot be given up."""
+    reason = f"{HELD['closed'][1]} ({path.name}: Permission denied)"
+    done = _upload(place, sink)
+    equal(_is_held(place, done, "closed"), [], "no command")
+    for said in (done.stdout, done.stderr, _status(place).stdout):
+        check(reason in said, f"{reason}: {said}")
+    for what in (writer.id, f"{writer.id}/device"):
+        gives_up = place.run("gpufl", "resolve", place.logs, what, **AS_USER)
+        equal((gives_up.returncode, gives_up.stdout), (1, ""), f"{what}: {gives_up.stdout}")
+        check(f"nothing of device can be given up: {reason}" in gives_up.stderr, gives_up.stderr)
+    equal(sink.completes(), 0, "not complete")
+
+
+def _opened_again(place, writer, path):
+    """Once its mode is mended, all of it is sent."""
     mode = path.stat().st_mode
     path.chmod(0)
     _give(place)
     with Sink(declare=True) as sink:
-        words = _is_held(place, _upload(place, sink), key)
+        _is_closed(place, sink, writer, path)
+        path.chmod(mode)
+        _goes_on(place, sink, writer)
+
+
+def _directory_then(place, writer, path, key, lost, resolve):
+    """A directory has the name of `path` until it has it again, or is given up."""
+    kept = place.path / f"kept-{resolve}"
+    path.rename(kept)
+    path.mkdir()
+    _give(place)
+    with Sink(declare=True) as sink:
+        done = _upload(place, sink)
+        words = _is_held(place, done, key)
+        check(f"{HELD[key][1]} ({path.name}: not a regular file)" in done.stdout, done.stdout)
         equal(sink.completes(), 0, "not complete")
         if resolve:
             _resolve(place, words)
-        else:
-            path.chmod(mode)
+        path.rmdir()
+        if not resolve:
+            kept.rename(path)
         _goes_on(place, sink, writer, lost if resolve else set())
 
 
@@ -91,91 +120,90 @@ def _two_ways(place, run, name=""):
         run(resolve)
 
 
+def _sealed_and_ended(writer):
+    """\return the lines of its first file of its channel device."""
+    lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+    writer.rotate("device")
+    _lines(writer)
+    writer.end()
+    return lost
+
+
+def files_that_are_closed_to_this_user(place):
+    """Of each layout, sealed and active, and the sidecar of a window."""
+    for number, (layout, name) in enumerate((
+            (Live, "device.1.log"), (Live, "device.log"), (Shifting, "device.1.log.gz"),
+            (Windows, "device.1.log.gz"), (Windows, "device.2.log.gz"), (Windows, ".gpufl-window.device.1.json"))):
+        place.logs = place.path / f"closed-{number}"
+        place.logs.mkdir(mode=0o700)
+        writer = layout(place.logs)
+        _sealed_and_ended(writer)
+        _opened_again(place, writer, writer.dir / name)
+
+
+def a_closed_window_behind_one_that_is_gone_is_not_given_up_with_it(place):
+    writer = Windows(place.logs)
+    lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+    writer.rotate("device")
+    _sealed_and_ended(writer)
+    (writer.dir / "device.1.log.gz").unlink()
+    closed = writer.dir / "device.2.log.gz"
+    closed.chmod(0)
+    _give(place)
+    with Sink(declare=True) as sink:
+        _resolve(place, _is_held(place, _upload(place, sink), "window_missing"))
+        _is_closed(place, sink, writer, closed)
+        closed.chmod(0o644)
+        _goes_on(place, sink, writer, lost)
+
+
 def a_sealed_file_that_cannot_be_read(place):
     def run(resolve):
         writer = Live(place.logs)
-        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
-        writer.rotate("device")
-        _lines(writer)
-        writer.end()
-        _closed_then(place, writer, writer.dir / "device.1.log", "unreadable", lost, resolve)
+        lost = _sealed_and_ended(writer)
+        _directory_then(place, writer, writer.dir / "device.1.log", "unreadable", lost, resolve)
 
     _two_ways(place, run)
 
 
-def an_active_file_that_cannot_be_read(place):
-    def run(resolve):
-        writer = Live(place.logs)
-        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
-        writer.die()
-        _closed_then(place, writer, writer.dir / "device.log", "unreadable", lost, resolve)
-
-    _two_ways(place, run)
-
-
-def _moved_away(place, sink, words, path):
-    """What cannot be read of a 1.1 session could be any of its files: it is given up where it is known to be the one,
-    and in the way until it is moved."""
-    done = place.run("gpufl", *words, **AS_USER)
-    given_up = done.returncode == 0
-    if given_up:
-        equal(_upload(place, sink).returncode, 1, "it is still in the way")
-        done = place.run("gpufl", *words, **AS_USER)
-    equal((done.returncode, "move it away" in done.stderr), (1, True), f"{done.stdout} {done.stderr}")
-    equal(sink.completes(), 0, "not complete")
-    path.rename(place.path / "kept")
-    if not given_up:
-        equal((_upload(place, sink).returncode, sink.completes()), (1, 0), "it is missing between two others")
-        _resolve(place, words)
-
-
-def a_rotated_file_that_cannot_be_read(place):
+def rotated_files_that_are_closed_are_moved_away(place):
+    """Of a session of 1.1 any of its files could be the one that is to be sent next."""
     for newest in (False, True):
-        def run(resolve, newest=newest):
-            writer = Shifting(place.logs)
-            lost = []
-            for _ in range(2):
-                lost.append(_lines(writer))
-                writer.rotate("device")
-            lost[0] |= {line for line in bytes(writer.written["device"]).splitlines() if b"job_start" in line}
-            writer.end()
-            path = writer.dir / f"device.{1 if newest else 2}.log.gz"
-            path.chmod(0)
-            _give(place)
-            with Sink(declare=True) as sink:
-                words = _is_held(place, _upload(place, sink), "rotated_unreadable")
-                if resolve:
-                    _moved_away(place, sink, words, path)
-                else:
-                    path.chmod(0o644)
-                _goes_on(place, sink, writer, lost[newest] if resolve else set())
-
-        _two_ways(place, run, str(newest))
+        place.logs = place.path / f"logs-{newest}"
+        place.logs.mkdir(mode=0o700)
+        writer = Shifting(place.logs)
+        lost = []
+        for _ in range(2):
+            lost.append(_lines(writer))
+            writer.rotate("device")
+        lost[0] |= {line for line in bytes(writer.written["device"]).splitlines() if b"job_start" in line}
+        writer.end()
+        path = writer.dir / f"device.{1 if newest else 2}.log.gz"
+        path.chmod(0)
+        _give(place)
+        with Sink(declare=True) as sink:
+            _is_closed(place, sink, writer, path)
+            path.rename(place.path / f"kept-{newest}")
+            done = _upload(place, sink)
+            equal((done.returncode, sink.completes()), (1, 0), f"it is missing now: {done.stdout}")
+            _resolve(place, ("resolve", place.logs, writer.id))
+            _goes_on(place, sink, writer, lost[newest])
 
 
 def a_rotated_file_that_cannot_be_read_any_more(place):
-    """Part of it was sent. What follows it is not given up with it."""
-    def run(resolve):
-        writer = Shifting(place.logs)
+    """Part of it was sent."""
+    writer = Shifting(place.logs)
+    _give(place)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url, **AS_USER)
+        equal(sink.missing(writer), set(), "sent")
+        _sealed_and_ended(writer)
         _give(place)
-        with Sink(declare=True) as sink:
-            lib.upload(place, sink.url, **AS_USER)
-            equal(sink.missing(writer), set(), "sent")
-            lost = _lines(writer)
-            writer.rotate("device")
-            _lines(writer)
-            writer.end()
-            _give(place)
-            path = writer.dir / "device.1.log.gz"
-            path.chmod(0)
-            words = _is_held(place, _upload(place, sink), "unreadable")
-            if resolve:
-                _moved_away(place, sink, words, path)
-            else:
-                path.chmod(0o644)
-            _goes_on(place, sink, writer, lost if resolve else set())
-
-    _two_ways(place, run)
+        path = writer.dir / "device.1.log.gz"
+        path.chmod(0)
+        _is_closed(place, sink, writer, path)
+        path.chmod(0o644)
+        _goes_on(place, sink, writer)
 
 
 def a_rotated_file_that_is_gone(place):
@@ -216,11 +244,8 @@ def a_rotated_file_that_is_gone(place):
 def a_window_that_cannot_be_read(place):
     def run(resolve):
         writer = Windows(place.logs)
-        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
-        writer.rotate("device")
-        _lines(writer)
-        writer.end()
-        _closed_then(place, writer, writer.dir / "device.1.log.gz", "window_unreadable", lost, resolve)
+        lost = _sealed_and_ended(writer)
+        _directory_then(place, writer, writer.dir / "device.1.log.gz", "window_unreadable", lost, resolve)
 
     _two_ways(place, run)
 
@@ -468,7 +493,15 @@ def a_manifest_that_cannot_be_read(place):
         writer = Live(place.logs)
         writer.end()
         manifest = writer.dir / ".gpufl-session.json"
-        _closed_then(place, writer, manifest, "manifest_unreadable", set(), resolve)
+        manifest.chmod(0)
+        _give(place)
+        with Sink(declare=True) as sink:
+            words = _is_held(place, _upload(place, sink), "manifest_unreadable")
+            if resolve:
+                _resolve(place, words)
+            else:
+                manifest.chmod(0o644)
+            _goes_on(place, sink, writer)
 
     _two_ways(place, run)
 
@@ -509,8 +542,8 @@ TESTS = {
     "copied": test_copied.what_a_copy_lacks_is_given_up,
     "damaged": test_resolve.a_rotated_file_that_is_damaged_is_passed,
     "unreadable": a_sealed_file_that_cannot_be_read,
+    "closed": files_that_are_closed_to_this_user,
     "rotated_gone": a_rotated_file_that_is_gone,
-    "rotated_unreadable": a_rotated_file_that_cannot_be_read,
     "window_missing": test_resolve.windows_that_are_gone_are_passed,
     "window_unreadable": a_window_that_cannot_be_read,
     "window_sidecar": a_window_whose_sidecar_says_nothing,

@@ -22,7 +22,7 @@ GIVEN_UP = {
     "compressed": "device file 1 from byte 1017", "cut": "device file 1 from byte 557",
     "copied": "device file 1 from byte 557", "damaged": "device file 2",
     "unreadable": "device file 2",
-    "rotated_unreadable": "device", "window_missing": "device window 2", "window_unreadable": "device window 2",
+    "window_missing": "device window 2", "window_unreadable": "device window 2",
     "window_sidecar": "device window 2", "batch": "device file 1", "refused_batch": "device file 1",
     "backend_other": "device", "backend_longer": "device", "backend_unproved": "device", "falls_short": "device file 4",
     "manifest_damaged": "its manifest", "manifest_unreadable": "its manifest", "manifest_gone": "its manifest",
@@ -98,7 +98,7 @@ def _is_done(scene, command, key):
     """It says so when it is given again."""
     done = _sh(scene, command)
     equal((done.returncode, done.stdout), (2 if key == "away" else 1, ""), f"again: {done.stdout} {done.stderr}")
-    said = "no such session" if key == "away" else "move it away" if scene.mend else "nothing to resolve"
+    said = "no such session" if key == "away" else "nothing to resolve"
     check(said in done.stderr, done.stderr)
 
 

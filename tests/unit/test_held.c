@@ -2,6 +2,7 @@
 /* The reasons for holds, as they are told and as they are read back. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "upload/core/held.h"
@@ -26,6 +27,17 @@ static void each_text_has_room_where_it_is_published(void **state)
     (void)state;
     for (int i = 0; i < HELD_REASONS_COUNT; i++) {
         assert_true(strlen(held_text((enum held_reason)i)) <= 120);
+    }
+}
+
+static void a_text_that_names_a_file_is_known(void **state)
+{
+    (void)state;
+    char text[HELD_TEXT_MAX];
+    for (int i = HELD_NOT + 1; i < HELD_REASONS_COUNT; i++) {
+        snprintf(text, sizeof text, "%s (device.1.log: Permission denied)",
+                 held_text((enum held_reason)i));
+        assert_int_equal(held_by_text(text), i);
     }
 }
 
@@ -58,6 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reason_is_known_by_its_text),
         cmocka_unit_test(each_text_has_room_where_it_is_published),
+        cmocka_unit_test(a_text_that_names_a_file_is_known),
         cmocka_unit_test(a_text_of_another_version_is_no_reason),
         cmocka_unit_test(reasons_that_take_turns_are_said_once),
     };

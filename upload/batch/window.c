@@ -212,7 +212,11 @@ enum held_reason window_problem(const struct stream *st, uint32_t file)
 
 bool window_is_whole(const void *stream, uint32_t file)
 {
-    return window_problem(stream, file) == HELD_NOT;
+    const struct stream *st = stream;
+    const struct sys *sys = st->session->root->engine->config.sys;
+    const struct tail_where where = stream_where_window(st, file);
+    const struct tail_unreadable found = tail_where_unreadable(sys, &where, 0);
+    return tail_unreadable_is_closed(&found) || window_problem(st, file) == HELD_NOT;
 }
 
 gpufl_status window_open(struct stream *st, struct offer *offer)

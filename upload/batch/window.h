@@ -11,7 +11,8 @@ enum made window_make(struct stream *stream);
 /** \return what is wrong with that window of \p stream, or with its sidecar. */
 enum held_reason window_problem(const struct stream *stream, uint32_t file);
 
-/** \return true if that window of \p stream is there, with a valid sidecar. */
+/** \return true if that window of \p stream is there, with a valid sidecar, or is only
+ * closed to this user. */
 bool window_is_whole(const void *stream, uint32_t file);
 
 /** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */

@@ -45,10 +45,17 @@ enum held_exit held_exit(enum held_reason reason)
     return held_rows[reason].exit;
 }
 
+static bool held_is_text_of(int reason, const char *text)
+{
+    size_t len = strlen(held_rows[reason].text);
+    return strncmp(held_rows[reason].text, text, len) == 0 &&
+           (text[len] == '\0' || strncmp(text + len, " (", 2) == 0);
+}
+
 enum held_reason held_by_text(const char *text)
 {
     int i = HELD_REASONS_COUNT - 1;
-    while (i > HELD_NOT && strcmp(held_rows[i].text, text) != 0) {
+    while (i > HELD_NOT && !held_is_text_of(i, text)) {
         i--;
     }
     return (enum held_reason)i;

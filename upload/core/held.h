@@ -39,9 +39,8 @@ enum held_exit {
       "nothing shows that it is whole")                                                  \
     X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
     X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
+    X(CLOSED, "closed", MEND, "a file cannot be read: let this user read it")            \
     X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \
-    X(ROTATED_UNREADABLE, "rotated_unreadable", RESOLVE,                                 \
-      "a rotated file cannot be read")                                                   \
     X(WINDOW_MISSING, "window_missing", RESOLVE,                                         \
       "a window is missing: one before the newest, or the last of its channel")          \
     X(WINDOW_UNREADABLE, "window_unreadable", RESOLVE, "a window cannot be opened")      \
@@ -102,7 +101,7 @@ enum held_exit {
     X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
       "its .gpufl-session.json is damaged, or of another session: restore it")           \
     X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \
-      "its .gpufl-session.json cannot be read")                                          \
+      "its .gpufl-session.json cannot be read: make it readable")                        \
     X(MANIFEST_GONE, "manifest_gone", RESOLVE,                                           \
       "its .gpufl-session.json is gone: restore it")                                     \
     X(NOT_READ, "not_read", RESOLVE, "files that may hold records are not read")         \
@@ -133,7 +132,11 @@ const char *held_text(enum held_reason reason);
 
 enum held_exit held_exit(enum held_reason reason);
 
-/** \return the reason with that text; HELD_NOT for any other. */
+/** Of what is published of a hold, NUL included. */
+#define HELD_TEXT_MAX 156
+
+/** \return the reason with that text, behind which " (…)" may name the file; HELD_NOT for
+ * any other. */
 enum held_reason held_by_text(const char *text);
 
 #endif

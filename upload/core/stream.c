@@ -271,8 +271,36 @@ bool stream_asks_first(struct stream *st, enum held_reason reason)
     return true;
 }
 
+bool stream_is_closed(struct stream *st, uint32_t file)
+{
+    struct tail_where where = stream_where(st);
+    where.file = file;
+    where.sealed_only = file <= st->highest;
+    st->unreadable =
+        tail_where_unreadable(st->session->root->engine->config.sys, &where, st->highest);
+    return tail_unreadable_is_closed(&st->unreadable);
+}
+
+static bool stream_hold_is_of_reading(enum held_reason reason)
+{
+    return reason == HELD_CLOSED || reason == HELD_UNREADABLE ||
+           reason == HELD_WINDOW_UNREADABLE || reason == HELD_WINDOW_SIDECAR ||
+           reason == HELD_BATCH || reason == HELD_REFUSED_BATCH;
+}
+
+void stream_hold_text(const struct stream *st, enum held_reason reason,
+                      char out[HELD_TEXT_MAX])
+{
+    int len = snprintf(out, HELD_TEXT_MAX, "%s", held_text(reason));
+    if (st && stream_hold_is_of_reading(reason)) {
+        tail_unreadable_text(&st->unreadable, stream_channel(st), out + len,
+                             HELD_TEXT_MAX - (size_t)len);
+    }
+}
+
 void stream_hold(struct stream *st, enum held_reason reason)
 {
+    char text[HELD_TEXT_MAX];
     /* A person gave up what cannot be read, but this file came later, or the backend has
      * another end since. */
     bool came = reason == HELD_SHORTER || reason == HELD_LATE || reason == HELD_EXPIRED ||
@@ -281,9 +309,13 @@ void stream_hold(struct stream *st, enum held_reason reason)
         st->rest = STREAM_DRAINED;
         return;
     }
+    if (stream_hold_is_of_reading(reason) && stream_is_closed(st, st->file)) {
+        reason = HELD_CLOSED; /* nothing is to be given up */
+    }
     enum held_reason last = (enum held_reason)st->hold_reason;
     if (!held_was_said(st->holds_said, last, reason)) {
-        session_say_hold(st->session, stream_channel(st), held_text(reason));
+        stream_hold_text(st, reason, text);
+        session_say_hold(st->session, stream_channel(st), text);
     }
     st->holds_said = held_say(st->holds_said, last, reason);
     st->hold_reason = (uint8_t)reason;

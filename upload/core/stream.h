@@ -142,12 +142,13 @@ struct stream {
     uint32_t jump_crc;      /**< with jump: of its file up to its position */
     uint32_t again_file;    /**< 1.3: up to this one windows are offered again */
     uint32_t ended_file;    /**< of which a person gave up what cannot be read */
-    uint8_t index;          /**< shifting layout: number of file when last seen */
-    uint8_t channel;        /**< index into the root's channel_name */
-    uint8_t kind;           /**< enum stream_kind */
-    uint8_t layout;         /**< 1 + enum session_layout in the journal, 0 = not there */
-    uint8_t hold_reason;    /**< enum held_reason; the last one that was logged */
-    uint8_t asked_for;      /**< enum held_reason; why its end was asked for */
+    struct tail_unreadable unreadable; /**< when it was last held */
+    uint8_t index;       /**< shifting layout: number of file when last seen */
+    uint8_t channel;     /**< index into the root's channel_name */
+    uint8_t kind;        /**< enum stream_kind */
+    uint8_t layout;      /**< 1 + enum session_layout in the journal, 0 = not there */
+    uint8_t hold_reason; /**< enum held_reason; the last one that was logged */
+    uint8_t asked_for;   /**< enum held_reason; why its end was asked for */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool told : 1; /**< live: its writer noted numbers in the directory that count */
@@ -276,6 +277,15 @@ bool stream_asks_first(struct stream *stream, enum held_reason reason);
 
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, enum held_reason reason);
+
+/** Looks whether the modes of its files keep it from being read at \p file. \return true
+ * if so. */
+bool stream_is_closed(struct stream *stream, uint32_t file);
+
+/** What stands in its way, for people, if that is \p reason. \p stream: NULL = no file is
+ * named. */
+void stream_hold_text(const struct stream *stream, enum held_reason reason,
+                      char out[HELD_TEXT_MAX]);
 
 /** \return true if it is held, or was and is to be tried again, which tells whether the
  * reason is gone: until then, people are told that it is held. */

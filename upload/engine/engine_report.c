@@ -216,33 +216,32 @@ static bool report_keeps_back(const struct session *s)
            session_is_lost(s);
 }
 
-/* The first one is named, and its user, if that is another one. */
+/* The first one is named, and its user, if that is another one. \p st: NULL = all. */
 static void report_name_held(struct engine_summary *out, const struct session *s,
-                             const char *channel, uint8_t reason)
+                             const struct stream *st, enum held_reason reason)
 {
     char user[32] = "";
+    char text[HELD_TEXT_MAX];
     if (!out->held[0] && reason != HELD_NOT) {
         uint32_t owner = session_user(s);
         if ((session_is_anothers(s) || reason == HELD_DIRECTORY) &&
             owner != SESSION_OWNER_UNKNOWN && owner != geteuid()) {
             snprintf(user, sizeof user, " of user %u", owner);
         }
+        stream_hold_text(st, reason, text);
         snprintf(out->held, sizeof out->held, "session %s%s%s%s waits: %s", s->path, user,
-                 *channel ? ", channel " : "", channel,
-                 held_text((enum held_reason)reason));
-        out->held_exit = held_exit((enum held_reason)reason);
+                 st ? ", channel " : "", st ? stream_channel(st) : "", text);
+        out->held_exit = held_exit(reason);
     }
 }
 
 static void report_name_held_of(struct engine_summary *out, const struct session *s)
 {
-    if (s->held) {
-        report_name_held(out, s, "", s->hold_reason);
-    }
+    report_name_held(out, s, NULL, s->held ? (enum held_reason)s->hold_reason : HELD_NOT);
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
         uint8_t why = stream_hold_stands(st) ? st->hold_reason : stream_lost_reason(st);
-        report_name_held(out, s, stream_channel(st), why);
+        report_name_held(out, s, st, (enum held_reason)why);
     }
 }
 

@@ -69,8 +69,9 @@ static void progress_trouble_held(struct text *text, const struct session *s)
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
         if (stream_hold_stands(st)) {
-            progress_trouble_put(text, s, stream_channel(st),
-                                 held_text((enum held_reason)st->hold_reason));
+            char what[HELD_TEXT_MAX];
+            stream_hold_text(st, (enum held_reason)st->hold_reason, what);
+            progress_trouble_put(text, s, stream_channel(st), what);
         } else if (st->offer && st->offer->waits_why[0]) {
             progress_trouble_put(text, s, stream_channel(st), st->offer->waits_why);
         }

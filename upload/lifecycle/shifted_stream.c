@@ -202,7 +202,7 @@ enum made shifted_stream_next(struct stream *st)
     if (status == GPUFL_ERR_NOT_FOUND) {
         st->rest = STREAM_DRAINED;
     } else {
-        stream_hold(st, HELD_ROTATED_UNREADABLE);
+        stream_hold(st, HELD_UNREADABLE);
     }
     return MADE_NOTHING;
 }
@@ -281,7 +281,7 @@ bool shifted_stream_find(struct stream *st)
         st->rest = STREAM_DRAINED; /* nothing whole is there yet */
         return false;
     default:
-        stream_hold(st, HELD_ROTATED_UNREADABLE);
+        stream_hold(st, HELD_UNREADABLE);
         return false;
     }
 }

@@ -307,7 +307,7 @@ static void resolve_shifting(struct resolving *r)
         }
         return;
     }
-    enum held_reason reason = status != GPUFL_ERR_FORMAT ? HELD_ROTATED_UNREADABLE
+    enum held_reason reason = status != GPUFL_ERR_FORMAT ? HELD_UNREADABLE
                               : chunk.shorter            ? HELD_SHORTER
                                                          : HELD_DAMAGED;
     status = shifting_skip(sys, &where, st->highest, &place);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +64,96 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     }
     errno = error;
     return -1;
+}
+
+static void tail_unreadable_name(const struct tail_unreadable *file, const char *channel,
+                                 char out[LAYOUT_PATH_MAX])
+{
+    if (file->sidecar) {
+        layout_sidecar(out, channel, file->file);
+    } else if (file->file) {
+        layout_numbered(out, channel, file->file, file->gz);
+    } else {
+        layout_active(out, channel, file->gz);
+    }
+}
+
+bool tail_unreadable_is_closed(const struct tail_unreadable *file)
+{
+    return file->error == EACCES || file->error == EPERM;
+}
+
+void tail_unreadable_text(const struct tail_unreadable *file, const char *channel,
+                          char *out, size_t size)
+{
+    char name[LAYOUT_PATH_MAX];
+    tail_unreadable_name(file, channel, name);
+    const char *why = file->error == ELOOP ? "not a regular file" : strerror(file->error);
+    snprintf(out, size, file->error ? " (%s: %s)" : "", name, why);
+}
+
+/* \return true if it is there, and cannot be read. */
+static bool tail_where_fails(const struct sys *sys, const struct tail_where *w,
+                             struct tail_unreadable *file)
+{
+    char name[LAYOUT_PATH_MAX];
+    char byte;
+    bool here = file->file == w->file || (file->file == 0 && !w->sealed_only);
+    off_t at = here && !file->gz && !file->sidecar ? (off_t)w->offset : 0;
+    tail_unreadable_name(file, w->channel, name);
+    int fd = tail_where_open(sys, w, name);
+    bool fails = fd < 0 ? errno != ENOENT && errno != ESTALE
+                        : file_pread_full(sys, fd, &byte, 1, at) < 0;
+    file->error = fails ? (uint8_t)errno : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fails;
+}
+
+static bool tail_where_fails_either(const struct sys *sys, const struct tail_where *w,
+                                    uint32_t number, struct tail_unreadable *file)
+{
+    *file = (struct tail_unreadable){.file = number};
+    if (!tail_where_fails(sys, w, file)) {
+        file->gz = true;
+        (void)tail_where_fails(sys, w, file);
+    }
+    return file->error != 0;
+}
+
+/* The number of the active one need not be known: nor that it is not this one. */
+static void tail_where_fails_live(const struct sys *sys, const struct tail_where *w,
+                                  struct tail_unreadable *file)
+{
+    bool found = tail_where_fails_either(sys, w, w->file, file) ||
+                 (!w->sealed_only && tail_where_fails_either(sys, w, 0, file));
+    if (!found && w->file > 1) {
+        (void)tail_where_fails_either(sys, w, w->file - 1, file);
+    }
+}
+
+struct tail_unreadable tail_where_unreadable(const struct sys *sys,
+                                             const struct tail_where *w, uint32_t highest)
+{
+    struct tail_unreadable file = {0};
+    struct tail_where in;
+    int dir = tail_where_enter(sys, w, &in);
+    if (dir < 0) {
+        return file;
+    }
+    if (w->layout == SESSION_LIVE) {
+        tail_where_fails_live(sys, &in, &file);
+    } else if (w->layout == SESSION_SHIFTING) {
+        for (uint32_t i = 0; i <= highest && !file.error; i++) {
+            (void)tail_where_fails_either(sys, &in, i, &file);
+        }
+    } else if (!tail_where_fails_either(sys, &in, w->file, &file)) {
+        file.sidecar = true;
+        (void)tail_where_fails(sys, &in, &file);
+    }
+    close(dir);
+    return file;
 }
 
 static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,

@@ -52,6 +52,28 @@ int tail_where_open(const struct sys *sys, const struct tail_where *where,
 int tail_where_open_either(const struct sys *sys, const struct tail_where *where,
                            uint32_t number, bool *gz);
 
+/** A file of a channel that cannot be read. */
+struct tail_unreadable {
+    uint32_t file; /**< its number, 0 = the active one */
+    uint8_t error; /**< errno; 0 = there is none; ELOOP = it is not a regular file */
+    bool gz : 1;
+    bool sidecar : 1; /**< it is the sidecar of that window */
+};
+
+/** \return true if nothing but its mode, or its owner, is in the way. */
+bool tail_unreadable_is_closed(const struct tail_unreadable *file);
+
+/** Its name and the reason, for people: " (device.1.log: Permission denied)", or "". */
+void tail_unreadable_text(const struct tail_unreadable *file, const char *channel,
+                          char *out, size_t size);
+
+/** Looks among the file of the position, the active one and the one before, of the
+ * shifting layout among all up to number \p highest, for one that cannot be opened, or
+ * not read at its begin, or at the position. */
+struct tail_unreadable tail_where_unreadable(const struct sys *sys,
+                                             const struct tail_where *where,
+                                             uint32_t highest);
+
 /** Opens the directory once for several files: *in is \p where beneath it. \return the
  * descriptor, which the caller closes, or -1 with errno, as above. */
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,
