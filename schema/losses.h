@@ -64,7 +64,9 @@
       "samples of devices: the GPU driver did not answer in time")                       \
     X(LOSS_LINES, "lines",                                                               \
       "lines: they could not be written, their file was removed, replaced or cut, or "   \
-      "recording was paused for want of room")
+      "recording was paused for want of room")                                           \
+    X(LOSS_PHASES_NOT_ENDED, "phases_not_ended",                                         \
+      "ends of phases: they were still open when the session ended")
 
 #define LOSS_KIND_(kind, key, text) kind,
 enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };

@@ -231,6 +231,8 @@ struct losses writer_lines_losses(struct writer *w)
     rings_losses(w->rings, &losses);
     losses.count[LOSS_NOT_ENDED] +=
         atomic_load_explicit(&w->left_open, memory_order_relaxed);
+    losses.count[LOSS_PHASES_NOT_ENDED] =
+        atomic_load_explicit(&w->phases_left_open, memory_order_relaxed);
     losses.count[LOSS_NO_MEMORY] +=
         atomic_load_explicit(&w->ends_without_memory, memory_order_relaxed);
     losses.count[LOSS_SCOPE_NAMES] =
@@ -301,14 +303,18 @@ static void count_records_lost(struct writer *w)
     atomic_store_explicit(&w->buffers_unread, t->buffers_unread, memory_order_relaxed);
 }
 
-/* A scope whose end found no room in its ring is counted there. */
+static void store_beyond(_Atomic uint64_t *to, uint64_t open, uint64_t counted)
+{
+    atomic_store_explicit(to, open > counted ? open - counted : 0, memory_order_relaxed);
+}
+
+/* What has no end since that found no room in its ring is counted there. */
 static void count_left_open(struct writer *w)
 {
     const struct losses losses = writer_lines_losses(w);
-    uint64_t open = w->open.count;
-    uint64_t without_end = losses.count[LOSS_SCOPE_ENDS];
-    atomic_store_explicit(&w->left_open, open > without_end ? open - without_end : 0,
-                          memory_order_relaxed);
+    store_beyond(&w->left_open, w->open.count, losses.count[LOSS_SCOPE_ENDS]);
+    store_beyond(&w->phases_left_open, (uint64_t)w->open_phases,
+                 losses.count[LOSS_PHASES]);
 }
 
 static void restore_names(struct writer *w)

@@ -70,6 +70,7 @@ struct writer {
     _Atomic uint64_t kernels_unnamed, samples_unnamed;
     _Atomic uint64_t records_lost, launches_lost, fetches_failed, buffers_unread;
     _Atomic uint64_t left_open;           /* scopes, when the session ended */
+    _Atomic uint64_t phases_left_open;    /* likewise */
     _Atomic uint64_t ends_without_memory; /* of scopes that `open` had no room for */
     _Atomic uint64_t paths_lost, calls_forgotten, sources_cut;
     _Atomic uint64_t device_samples_missing;

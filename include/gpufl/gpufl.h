@@ -384,7 +384,8 @@ GPUFL_API gpufl_status gpufl_generate_report(const char *path);
  *  until the matching gpufl_system_stop. NULL or "" means "system". */
 GPUFL_API void gpufl_system_start(const char *name);
 
-/** Ends a phase. Does nothing if the phase was not started. */
+/** Ends a phase. Does nothing if the phase was not started. Phases that are open at the
+ *  end of the session count as `phases_not_ended` in its closing record. */
 GPUFL_API void gpufl_system_stop(const char *name);
 
 #ifdef __cplusplus

@@ -127,6 +127,16 @@ def another_thread_may_end_a_scope(place):
     equal(_closing(session)[0], {}, "losses")
 
 
+def phases_that_are_left_open_are_counted(place):
+    report = place.path / "report"
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", "start:load", "start:train", "stop:load", "shutdown",
+                     f"report:{report}")
+    equal(done.returncode, 0, done.stderr)
+    session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
+    equal(_closing(session)[0], {"phases_not_ended": 1}, "one of two")
+    _all_say(done.stderr, report.read_text(), "1 ends of phases: they were still open when the session ended")
+
+
 def scopes_that_are_left_open_end_with_their_thread(place):
     session, said, report, stats = _play(place, "forgotten")
     begun, ended = {}, {}
