@@ -91,9 +91,8 @@ static struct session_amount active_name_lose_end(struct channel_file *file, int
                                                   const struct session_amount *had)
 {
     const struct session_amount rest = channel_file_keep_rest(file);
-    const struct session_amount lost = {
-        .lines = had->lines > rest.lines ? had->lines - rest.lines : 0,
-        .bytes = had->bytes > rest.bytes ? had->bytes - rest.bytes : 0};
+    struct session_amount lost = *had;
+    session_amount_subtract(&lost, &rest);
     library_log(GPUFL_LOG_ERROR,
                 "%s/%s.log was cut by another program: %" PRIu64
                 " %s lost (leave the files of a running session alone)",

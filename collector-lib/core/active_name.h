@@ -19,7 +19,7 @@ enum active_name {
 
 /** Checks the active file and its name, and restores that where possible. \p id, of the
  * session, is for messages; each loss is said once. \p lost: of what was written to it
- * (\p had) the lines and bytes that no file with its name has. */
+ * (\p had) what no file with its name has. */
 enum active_name active_name_keep(struct channel_file *file, int dir,
                                   enum channel channel, const char *id,
                                   const struct session_amount *had,

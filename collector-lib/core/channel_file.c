@@ -269,20 +269,6 @@ bool channel_file_has_name(const struct channel_file *file, int dir, enum channe
     return unknown || channel_file_is_named(file, dir, channel);
 }
 
-/* Of whole lines, as what is written is counted. */
-static struct session_amount amount_from(int fd, off_t from)
-{
-    char bytes[16384];
-    struct session_amount part = {0};
-    off_t at = from;
-    for (ssize_t n; (n = pread(fd, bytes, sizeof bytes, at)) > 0; at += n) {
-        const char *last = memrchr(bytes, '\n', (size_t)n);
-        part.lines += session_parts_lines(bytes, (size_t)n);
-        part.bytes = last ? (uint64_t)(at - from + (last - bytes) + 1) : part.bytes;
-    }
-    return part;
-}
-
 /* Finds the number under which another program has put the file. \return 0 if there is
  * none, -1 with errno if it cannot be told. */
 static int channel_file_find(const struct channel_file *file, int dir,
@@ -364,7 +350,7 @@ bool channel_file_any_is_cut(const struct channel_file *file, unsigned count)
 struct session_amount channel_file_keep_rest(struct channel_file *file)
 {
     struct stat st;
-    const struct session_amount rest = amount_from(file->own.fd, 0);
+    const struct session_amount rest = session_amount_read(file->own.fd, 0);
     file->size_bytes = rest.bytes;
     file->halved =
         fstat(file->own.fd, &st) == 0 && (uint64_t)st.st_size > file->size_bytes;
@@ -387,7 +373,7 @@ enum channel_restored channel_file_restore(struct channel_file *file, int dir,
     }
     int reason = holder == ACTIVE_OTHER ? EEXIST : errno;
     if (channel_file_find(file, dir, other) <= 0) {
-        *lost = amount_from(file->own.fd, common);
+        *lost = session_amount_read(file->own.fd, (uint64_t)common);
     }
     layout_numbered(active, channel_name(channel), file->rotated + 1, false);
     bool sealed = channel_file_is_at(file, dir, active);

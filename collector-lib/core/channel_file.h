@@ -78,7 +78,7 @@ enum channel_restored {
 
 /** Gives an active file without a name its name back, with all that was written. A copy
  * of its beginning that has the name is replaced. \p lost, unless it is restored: the
- * lines and bytes that are neither in what has the name nor under a number. */
+ * lines that are neither in what has the name nor under a number. */
 enum channel_restored channel_file_restore(struct channel_file *file, int dir,
                                            enum channel channel,
                                            struct session_amount *lost);

@@ -7,9 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/row_counts.h"
+
 struct session_amount {
     uint64_t lines, bytes;
-    uint64_t noted; /**< in `scope`, whole scopes; in `system`, samples */
+    struct row_counts rows;
+    uint64_t pairs; /**< scopes that end there, and have their begin in a file */
 };
 
 struct session_parts {
@@ -22,12 +25,10 @@ struct session_parts {
 /** Counts \p len bytes of whole lines that are in the active file. */
 void session_parts_write(struct session_parts *parts, const char *lines, size_t len);
 
-/** Notes \p number whole scopes or samples among them. */
-void session_parts_note(struct session_parts *parts, uint64_t number);
+/** Notes \p number whole scopes among them. */
+void session_parts_note_pairs(struct session_parts *parts, uint64_t number);
 
-/** \p lost, lines and bytes, are in no file that has a name: \p for_good, or until this
- * is told anew. Of the scopes and samples in them is known that they are not more than
- * the file's. */
+/** \p lost is in no file that has a name: \p for_good, or until this is told anew. */
 void session_parts_lose(struct session_parts *parts, const struct session_amount *lost,
                         bool for_good);
 
@@ -36,6 +37,17 @@ void session_parts_seal(struct session_parts *parts);
 
 /** \return what is lost, if it were the end now. */
 struct session_amount session_parts_lost(const struct session_parts *parts);
+
+/** \return what is in the lines of the file \p fd that end behind \p from; of the bytes,
+ * those behind it. Each scope that ends there counts as a pair. */
+struct session_amount session_amount_read(int fd, uint64_t from);
+
+/** Adds \p more to \p to. */
+void session_amount_add(struct session_amount *to, const struct session_amount *more);
+
+/** Subtracts \p part from \p from, and never more than there is. */
+void session_amount_subtract(struct session_amount *from,
+                             const struct session_amount *part);
 
 /** \return how many lines end in \p len bytes. */
 uint64_t session_parts_lines(const char *bytes, size_t len);

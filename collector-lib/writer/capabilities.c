@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector-lib/core/losses_text.h"
+#include "collector-lib/writer/losses_text.h"
 #include "schema/records.h"
 
 #define NO_CALLBACKS  "no_callbacks"

@@ -67,5 +67,5 @@ void scope_lines_write(struct writer *w)
     uint64_t lines = session_parts_lines(w->text.data, kept);
     uint64_t pairs = count_pairs(w, lines * RECORD_MAX_ROWS);
     atomic_fetch_add_explicit(&w->pairs, pairs, memory_order_relaxed);
-    session_parts_note(&w->dir->parts[CHANNEL_SCOPE], pairs);
+    session_parts_note_pairs(&w->dir->parts[CHANNEL_SCOPE], pairs);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/held_signals.h"
-#include "collector-lib/core/losses_text.h"
+#include "collector-lib/writer/losses_text.h"
 
 /* Of each table. A job may make up tens of thousands of names. */
 #define REPORT_NAMES 20u

@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
+#include "collector-lib/core/row_counts.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
-#include "collector-lib/writer/row_counts.h"
 #include "schema/losses.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */

@@ -234,17 +234,16 @@ void writer_append_replaced(struct writer *w)
 
 void writer_append_count_gone(struct writer *w)
 {
-    uint64_t noted[CHANNEL_COUNT];
-    uint64_t bytes = 0;
+    struct session_amount all = {0};
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         const struct session_amount lost = session_dir_lost(w->dir, (enum channel)c);
         atomic_store_explicit(&w->lines_gone[c], lost.lines, memory_order_relaxed);
-        noted[c] = lost.noted;
-        bytes += lost.bytes;
+        session_amount_add(&all, &lost);
     }
-    atomic_store_explicit(&w->pairs_gone, noted[CHANNEL_SCOPE], memory_order_relaxed);
-    atomic_store_explicit(&w->samples_gone, noted[CHANNEL_SYSTEM], memory_order_relaxed);
-    atomic_store_explicit(&w->bytes_gone, bytes, memory_order_relaxed);
+    atomic_store_explicit(&w->pairs_gone, all.pairs, memory_order_relaxed);
+    atomic_store_explicit(&w->samples_gone, row_counts_samples(&all.rows),
+                          memory_order_relaxed);
+    atomic_store_explicit(&w->bytes_gone, all.bytes, memory_order_relaxed);
 }
 
 void writer_append_check_room(struct writer *w)

@@ -6,9 +6,9 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
-#include "collector-lib/core/losses_text.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/writer/capabilities.h"
+#include "collector-lib/writer/losses_text.h"
 #include "collector-lib/writer/scope_lines.h"
 #include "collector-lib/writer/writer_append.h"
 #include "schema/records.h"
@@ -22,11 +22,10 @@
 /* Samples, marks, or both. */
 static void append_system(struct writer *w)
 {
-    struct row_counts written = {0};
-    row_counts_add(&written, w->text.data, writer_append(w, CHANNEL_SYSTEM, &w->text));
-    uint64_t samples = written.count[ROWS_HOST] + written.count[ROWS_DEVICES];
-    atomic_fetch_add_explicit(&w->samples, samples, memory_order_relaxed);
-    session_parts_note(&w->dir->parts[CHANNEL_SYSTEM], samples);
+    writer_append(w, CHANNEL_SYSTEM, &w->text);
+    atomic_store_explicit(&w->samples,
+                          row_counts_samples(&w->dir->parts[CHANNEL_SYSTEM].written.rows),
+                          memory_order_relaxed);
     text_clear(&w->text);
 }
 

@@ -224,7 +224,7 @@ static void full_disk_again(void)
 /* What others do to the files of a running session. */
 static void disturbed(void)
 {
-    step("before", "_Z5firstPf", 1);
+    step("before", "_Z5firstPf", 40);
     if (system(getenv("GPU_SCOPES_COMMAND")) != 0) {
         exit(4);
     }

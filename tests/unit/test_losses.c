@@ -2,7 +2,7 @@
 /* Losses as they stand in the closing record. */
 #include <string.h>
 
-#include "collector-lib/core/losses_text.h"
+#include "collector-lib/writer/losses_text.h"
 
 #include "tests/support/check.h"
 

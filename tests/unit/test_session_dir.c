@@ -264,6 +264,31 @@ static void a_lock_that_another_has_taken_is_told_and_taken_back(void **state)
     recording_close(&r);
 }
 
+/* It was cut, and written on behind half a line. */
+static void only_whole_lines_that_are_left_of_a_cut_file_count(void **state)
+{
+    static const char line[] = "{\"version\":3,\"type\":\"scope_event_batch\",\"rows\":[["
+                               "0,1,1,0,9],[5,1,1,1,9]]}\n";
+    const size_t len = sizeof line - 1;
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(session_dir_append(&r.dir, CHANNEL_SCOPE, line, len), len);
+        session_parts_note_pairs(&r.dir.parts[CHANNEL_SCOPE], 1);
+    }
+    int fd = r.dir.file[CHANNEL_SCOPE].own.fd;
+    assert_int_equal(ftruncate(fd, 2 * (off_t)len - 4), 0);
+    assert_int_equal(write(fd, line, len), len);
+    session_dir_restore_names(&r.dir);
+    const struct session_amount lost = session_dir_lost(&r.dir, CHANNEL_SCOPE);
+    assert_int_equal(lost.lines, 3);
+    assert_int_equal(lost.bytes, len + 4);
+    assert_int_equal(lost.pairs, 3);
+    assert_int_equal(lost.rows.count[ROWS_SCOPES], 6);
+    recording_close(&r);
+}
+
 static void told_of(const struct recording *r, char told[LAYOUT_TOLD_BYTES + 1])
 {
     ssize_t n = pread(r->dir.lock.file.fd, told, LAYOUT_TOLD_BYTES, 0);
@@ -319,6 +344,7 @@ int main(void)
         cmocka_unit_test(nobody_else_can_open_the_lock_file_before_it_is_locked),
         cmocka_unit_test(a_lock_file_that_another_locks_first_is_made_anew),
         cmocka_unit_test(a_lock_that_another_has_taken_is_told_and_taken_back),
+        cmocka_unit_test(only_whole_lines_that_are_left_of_a_cut_file_count),
         cmocka_unit_test(an_append_that_is_over_is_told),
         cmocka_unit_test(nothing_is_written_behind_half_a_line_that_others_have_left),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters of losses, for the closing record and for people. */
-#ifndef GPUFL_COLLECTOR_CORE_LOSSES_TEXT_H
-#define GPUFL_COLLECTOR_CORE_LOSSES_TEXT_H
+#ifndef GPUFL_COLLECTOR_WRITER_LOSSES_TEXT_H
+#define GPUFL_COLLECTOR_WRITER_LOSSES_TEXT_H
 
 #include "base/text.h"
 #include "schema/losses.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many rows of each kind are in lines. */
-#ifndef GPUFL_COLLECTOR_WRITER_ROW_COUNTS_H
-#define GPUFL_COLLECTOR_WRITER_ROW_COUNTS_H
+#ifndef GPUFL_COLLECTOR_CORE_ROW_COUNTS_H
+#define GPUFL_COLLECTOR_CORE_ROW_COUNTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +31,18 @@ struct row_counts {
 
 /** Adds the rows in \p len bytes of whole lines. */
 void row_counts_add(struct row_counts *counts, const char *lines, size_t len);
+
+/** \return samples of the host and of devices. */
+uint64_t row_counts_samples(const struct row_counts *counts);
+
+/** Adds \p more to \p to. */
+void row_counts_join(struct row_counts *to, const struct row_counts *more);
+
+/** Subtracts \p part from \p from, and never more than there is. */
+void row_counts_subtract(struct row_counts *from, const struct row_counts *part);
+
+/** \return how many scopes end in a line of \p len bytes. */
+uint64_t row_counts_scope_ends(const char *line, size_t len);
 
 /** Appends what is not 0, by commas. */
 void row_counts_text(const struct row_counts *counts, struct text *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats the counters of losses. */
-#include "collector-lib/core/losses_text.h"
+#include "collector-lib/writer/losses_text.h"
 
 #include <inttypes.h>
 
