@@ -77,16 +77,45 @@ static void render_times(struct name_times *times, const char *title,
     }
 }
 
-/* Kernels are added up when they are fetched. */
-static void render_unwritten_kernels(const struct summary *s, struct text *out)
+#define NOT_WRITTEN "could not be written"
+#define GONE        "file was removed, replaced or cut"
+
+static void render_missing(uint64_t count, const char *of, const char *why,
+                           struct text *out)
 {
-    uint64_t kernels = s->unwritten.count[ROWS_KERNELS];
-    if (kernels) {
-        text_printf(out,
-                    "%" PRIu64 " of these kernels are not in the files: their lines "
-                    "could not be written\n",
-                    kernels);
+    if (count) {
+        text_printf(out, "%" PRIu64 " of these %s are not in the files: %s\n", count, of,
+                    why);
     }
+}
+
+/* Scopes are added up when they are written. */
+static void render_scopes(struct summary *s, const struct names *names, struct text *out)
+{
+    render_times(&s->scope, "Scopes", names, out);
+    render_missing(s->gone.pairs, "scopes", "their " GONE, out);
+}
+
+/* Kernels are added up when they are fetched. */
+static void render_kernels(struct summary *s, const struct names *names, struct text *out)
+{
+    render_times(&s->kernel, "Kernels", names, out);
+    render_missing(s->unwritten.count[ROWS_KERNELS], "kernels",
+                   "their lines " NOT_WRITTEN, out);
+    render_missing(s->gone.rows.count[ROWS_KERNELS], "kernels", "their " GONE, out);
+}
+
+static void render_rows(const struct row_counts *counts, const char *why,
+                        struct text *out)
+{
+    struct text rows = {0};
+    row_counts_text(counts, &rows);
+    if (rows.len) {
+        text_printf(out, "    in those %s: ", why);
+        text_join(out, &rows);
+        text_char(out, '\n');
+    }
+    text_fini(&rows);
 }
 
 static void render_losses(const struct summary *s, const struct summary_context *context,
@@ -95,14 +124,8 @@ static void render_losses(const struct summary *s, const struct summary_context 
     text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
                 context->losses.count[LOSS_SCOPES], context->lost_bytes);
     losses_lines(&context->losses, "  ", out);
-    struct text rows = {0};
-    row_counts_text(&s->unwritten, &rows);
-    if (rows.len) {
-        text_puts(out, "    in those that could not be written: ");
-        text_join(out, &rows);
-        text_char(out, '\n');
-    }
-    text_fini(&rows);
+    render_rows(&s->unwritten, "that " NOT_WRITTEN, out);
+    render_rows(&s->gone.rows, "whose " GONE, out);
 }
 
 static void render_figure(struct text *out, const char *name,
@@ -136,10 +159,9 @@ void summary_render(struct summary *s, const struct summary_context *context,
                 context->session_id);
     text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
                 (double)(s->end_ns - s->begin_ns) / 1e9, context->scopes);
-    render_times(&s->scope, "Scopes", context->names, out);
+    render_scopes(s, context->names, out);
     if (context->kernels) {
-        render_times(&s->kernel, "Kernels", context->kernels, out);
-        render_unwritten_kernels(s, out);
+        render_kernels(s, context->kernels, out);
     }
     render_devices(s, context->info, out);
     if (s->cpu_pct_x100.count) {

@@ -12,6 +12,7 @@
 #include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/row_counts.h"
+#include "collector-lib/core/session_parts.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
 #include "schema/losses.h"
@@ -31,13 +32,14 @@ struct summary_device {
 struct summary {
     int64_t begin_ns, end_ns;    /* monotonic */
     struct row_counts unwritten; /**< rows in lines that could not be written */
+    struct session_amount gone;  /**< that was written, and is in no file any more */
     struct name_times scope, kernel;
     struct summary_figure cpu_pct_x100, ram_mib;
     unsigned devices;
     struct summary_device device[GPU_MAX];
 };
 
-/** A scope \p name_id of \p ns is in the files. */
+/** A scope \p name_id of \p ns was written. */
 void summary_scope(struct summary *summary, uint32_t name_id, int64_t ns);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);

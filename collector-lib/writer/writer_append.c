@@ -244,6 +244,7 @@ void writer_append_count_gone(struct writer *w)
     atomic_store_explicit(&w->samples_gone, row_counts_samples(&all.rows),
                           memory_order_relaxed);
     atomic_store_explicit(&w->bytes_gone, all.bytes, memory_order_relaxed);
+    w->summary.gone = all;
 }
 
 void writer_append_check_room(struct writer *w)

@@ -375,7 +375,9 @@ GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 /** Writes a plain text summary of the last session that ended: its duration, the scopes
  * and kernels with the largest total times, device and host metrics, losses. Scopes are
  * those whose begin and end were written; kernels and metrics are all that were taken,
- * and the report tells how many of them could not be written. \p path NULL or "" means
+ * and the report tells how many of them could not be written. Those that were written to
+ * a file that another program has removed, replaced or cut since are among them, too, and
+ * the report tells how many these are. \p path NULL or "" means
  * standard output. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if no session has
  * ended; GPUFL_ERR_IO with errno. */
 GPUFL_API gpufl_status gpufl_generate_report(const char *path);

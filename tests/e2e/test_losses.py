@@ -327,6 +327,13 @@ def _rows_read(session, channel, kinds):
     return [row for r in _read(session, channel) if r["type"] in kinds for row in r["rows"]]
 
 
+def _told_gone(report, table):
+    """How many of the rows of a table the report tells of as lost with their file."""
+    told = re.findall(rf"\n(\d+) of these {table.lower()} are not in the files: their file was removed, replaced or cut\n",
+                      report.partition(f"\n{table} by time")[2].partition("\n\n")[0] + "\n")
+    return int(told[0]) if told else 0
+
+
 def only_what_others_have_cut_off_or_replaced_counts_as_lost(place):
     """The rest of the file is counted from what is there."""
     sampling = place.path / "continuous.json"
@@ -343,6 +350,10 @@ def only_what_others_have_cut_off_or_replaced_counts_as_lost(place):
             begun, ended = ({row[1] for row in _rows_read(session, "scope", ("scope_event_batch",)) if row[3] == event} for event in (0, 1))
             equal(stats[SCOPES], len(begun & ended), f"{where}: scopes in the files")
             equal(stats[SAMPLES], len(_rows_read(session, "system", ("host_metric_batch", "device_metric_batch"))), f"{where}: samples in the files")
+            kernels = len(_rows_read(session, "device", ("kernel_event_batch",)))
+            equal((_told_gone(report, "Scopes"), _told_gone(report, "Kernels")), (3043 - stats[SCOPES], 43 - kernels), f"{where}: {report}")
+            told = re.findall(r"^    in those whose file was removed, replaced or cut: .*\b(\d+) kernels", report, re.M)
+            equal(told, [str(43 - kernels)] if kernels < 43 else [], f"{where}: {report}")
             shutil.rmtree(session)
 
 
