@@ -100,16 +100,16 @@ static uint32_t cached_name_id(struct recorder *r, struct ring *ring, const char
 {
     uint64_t mixed = (uintptr_t)name * 0x9e3779b97f4a7c15u;
     struct ring_cached_name *cached = &ring->cache[(mixed >> 32) % RING_CACHE_SLOTS];
-    if (cached->given == name && strcmp(cached->text, name) == 0) {
+    if (cached->given == name && strncmp(cached->text, name, NAMES_SCOPE_BYTES) == 0) {
         return cached->id;
     }
     size_t len;
     const char *stored;
     int saved = errno;
-    uint64_t hash = names_hash(name, &len);
+    uint64_t hash = names_hash(name, NAMES_SCOPE_BYTES, &len);
     uint32_t id = names_intern(&r->names, name, hash, len, &stored);
     errno = saved;
-    if (id && strcmp(stored, name) == 0) {
+    if (id && names_is(stored, name, len)) {
         *cached = (struct ring_cached_name){.given = name, .text = stored, .id = id};
     }
     return id;

@@ -2,7 +2,6 @@
 /* A hash table of names with open addressing and linear probing. */
 #include "collector-lib/core/names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,26 +29,31 @@ void names_free(struct names *names)
     free(names);
 }
 
-uint64_t names_hash(const char *name, size_t *len)
+uint64_t names_hash(const char *name, size_t most, size_t *len)
 {
     uint64_t hash = HASH64_BASIS;
     size_t i = 0;
-    for (; name[i]; i++) {
+    for (; i < most && name[i]; i++) {
         hash = hash64_word(hash, (unsigned char)name[i]);
     }
     *len = i;
     return hash;
 }
 
+bool names_is(const char *stored, const char *name, size_t len)
+{
+    return strnlen(stored, len + 1) == len && memcmp(stored, name, len) == 0;
+}
+
 /* The slot that holds \p name, or the free one where it belongs. */
 static _Atomic uint32_t *find_name_slot(struct names *names, const char *name,
-                                        uint64_t hash)
+                                        uint64_t hash, size_t len)
 {
     size_t at = (size_t)(hash ^ (hash >> 32)) % NAMES_SLOTS;
     uint32_t id;
     /* Pairs with the release of who set it: name[id] is there. */
     while ((id = atomic_load_explicit(&names->slot[at], memory_order_acquire)) &&
-           strcmp(names->name[id], name) != 0) {
+           !names_is(names->name[id], name, len)) {
         at = (at + 1) % NAMES_SLOTS;
     }
     return &names->slot[at];
@@ -85,7 +89,8 @@ static uint32_t intern_other_name(struct names *names)
 {
     static const char text[] = NAMES_OTHER;
     size_t len;
-    _Atomic uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
+    uint64_t hash = names_hash(text, sizeof text, &len);
+    _Atomic uint32_t *slot = find_name_slot(names, text, hash, len);
     uint32_t id = *slot ? *slot : intern_new_name(names, slot, text, len);
     atomic_store_explicit(&names->other_id, id, memory_order_release);
     return id;
@@ -97,7 +102,7 @@ static uint32_t intern_locked(struct names *names, const char *name, uint64_t ha
     if (fork_guard_lock(&names->lock) != 0) {
         return 0;
     }
-    _Atomic uint32_t *slot = find_name_slot(names, name, hash);
+    _Atomic uint32_t *slot = find_name_slot(names, name, hash, len);
     uint32_t id = *slot;
     if (!id) {
         id = names_full(names, len) ? intern_other_name(names)
@@ -110,14 +115,14 @@ static uint32_t intern_locked(struct names *names, const char *name, uint64_t ha
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored)
 {
-    uint32_t id =
-        atomic_load_explicit(find_name_slot(names, name, hash), memory_order_relaxed);
+    uint32_t id = atomic_load_explicit(find_name_slot(names, name, hash, len),
+                                       memory_order_relaxed);
     if (!id && names_full(names, len)) {
         id = atomic_load_explicit(&names->other_id, memory_order_acquire);
     }
     id = id ? id : intern_locked(names, name, hash, len);
     *stored = id ? names->name[id] : NULL;
-    if (id && strcmp(*stored, name) != 0) {
+    if (id && !names_is(*stored, name, len)) {
         atomic_fetch_add_explicit(&names->overflowed, 1, memory_order_relaxed);
     }
     return id;

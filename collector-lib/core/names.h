@@ -5,8 +5,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "collector-lib/core/record_dictionary.h"
 
 #define NAMES_MAX            65536u
 #define NAMES_MAX_TEXT_BYTES (8u << 20)
@@ -33,15 +36,24 @@ struct names *names_new(void);
 /** Frees a table and its text. NULL is allowed. */
 void names_free(struct names *names);
 
-/** 64-bit FNV-1a of \p name, and its length into \p len. */
-uint64_t names_hash(const char *name, size_t *len);
+/** Of the names of scopes and phases, so many bytes tell one from another: what a
+ * dictionary has of a text, and one more, so that it gets its ellipsis. */
+#define NAMES_SCOPE_BYTES (RECORD_DICTIONARY_TEXT_BYTES + 1)
+
+/** 64-bit FNV-1a of the first \p most bytes of \p name, or of all; how many these are,
+ * into \p len. */
+uint64_t names_hash(const char *name, size_t most, size_t *len);
+
+/** True if \p stored is the first \p len bytes of \p name. */
+bool names_is(const char *stored, const char *name, size_t len);
 
 /** Takes the place of the names for which there is no room. */
 #define NAMES_OTHER "(other)"
 
-/** Returns the id of \p name, 0 without memory, or where it has interrupted itself on
- * this thread, as in a signal handler. Sets \p stored to the table's copy, which lives as
- * long as the table. Takes the lock for a name that is new only. */
+/** Returns the id of the first \p len bytes of \p name, 0 without memory, or where it has
+ * interrupted itself on this thread, as in a signal handler. Sets \p stored to the
+ * table's copy, which lives as long as the table. Takes the lock for a name that is new
+ * only. */
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored);
 

@@ -11,7 +11,7 @@
 /* A line ends behind the entry that reaches the first; an entry takes at most six times
  * the second: each line is shorter than 1 MiB. */
 #define LINE_BYTES (512u << 10)
-#define NAME_BYTES (64u << 10)
+#define TEXT_BYTES RECORD_DICTIONARY_TEXT_BYTES
 #define ELLIPSIS   "\xe2\x80\xa6"
 
 /* The next entry of \p part behind the entry \p at that has a text; 0 = no more. */
@@ -29,13 +29,13 @@ static uint32_t next_text(const struct dictionary_part *part, uint32_t at, uint3
 
 static void write_name(struct text *out, const char *name)
 {
-    size_t len = strnlen(name, NAME_BYTES + 1);
-    char *begin = len > NAME_BYTES ? malloc(NAME_BYTES + sizeof ELLIPSIS) : NULL;
+    size_t len = strnlen(name, TEXT_BYTES + 1);
+    char *begin = len > TEXT_BYTES ? malloc(TEXT_BYTES + sizeof ELLIPSIS) : NULL;
     if (!begin) {
-        text_json_bytes(out, name, len > NAME_BYTES ? NAME_BYTES : len);
+        text_json_bytes(out, name, len > TEXT_BYTES ? TEXT_BYTES : len);
         return;
     }
-    for (len = NAME_BYTES; len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80;) {
+    for (len = TEXT_BYTES; len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80;) {
         len--; /* to the begin of a character */
     }
     memcpy(begin, name, len);

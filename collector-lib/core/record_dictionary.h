@@ -8,6 +8,9 @@
 
 #include "collector-lib/core/record_parts.h"
 
+/** Of a text, at most so many bytes are in a dictionary, and an ellipsis behind them. */
+#define RECORD_DICTIONARY_TEXT_BYTES (64u << 10)
+
 /** The texts of the entries behind `from` up to `to` of one dictionary. */
 struct dictionary_part {
     const char *key;         /**< `kernel_dict`… */
@@ -17,7 +20,7 @@ struct dictionary_part {
 };
 
 /** Appends the parts that are not empty, in lines below 1 MiB; nothing if all are empty.
- * A text of more than 64 KiB is cut off and ends in an ellipsis. */
+ */
 void record_dictionary(struct text *out, const struct record_context *context,
                        const struct dictionary_part *part, size_t parts);
 

@@ -37,7 +37,7 @@ uint32_t launches_path_below(struct launches *l, uint32_t parent, const char *na
     const char *stored = NULL;
     int whole = snprintf(path, sizeof path, "%s%s%s", launches_path(l, parent),
                          parent ? "|" : "", name);
-    uint64_t hash = names_hash(path, &len);
+    uint64_t hash = names_hash(path, SIZE_MAX, &len);
     uint32_t id = names_intern(l->paths, path, hash, len, &stored);
     bool below_other = parent && parent == l->paths->other_id;
     l->paths_lost +=

@@ -49,7 +49,7 @@ static uint32_t intern_text(struct names *names, const char *text)
 {
     size_t len;
     const char *stored;
-    uint64_t hash = names_hash(text, &len);
+    uint64_t hash = names_hash(text, SIZE_MAX, &len);
     return names_intern(names, text, hash, len, &stored);
 }
 

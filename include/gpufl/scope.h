@@ -24,9 +24,10 @@ struct gpufl_scope {
 /** Begins a named region on this thread, within the one that was begun last of those that
  *  are open there: its depth and its path are that one's, and one more. Each distinct \p
  * name is copied once; after 65,536 names or 8 MiB of text, new names are recorded as
- * "(other)", and of more than 64 KiB the first 64 KiB and an ellipsis. Takes well under
- * 100 ns after the first scope of a thread, and never blocks. If the writer cannot keep
- * up, begin and end are dropped together and counted
+ * "(other)". Of a name of more than 64 KiB, the first 64 KiB and an ellipsis are
+ * recorded, and the rest tells it from no other one. Takes well under 100 ns after the
+ * first scope of a thread, and never blocks. If the writer cannot keep up, begin and end
+ * are dropped together and counted
  * (`capture_capabilities` at the end of the session). */
 GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
 

@@ -484,6 +484,27 @@ static void many_names(void)
     }
 }
 
+/* More than is recorded of a name, and than there is room for names: that of the second
+ * one differs from the first one's only there. */
+static void long_names(void)
+{
+    static char name[(9 << 20) + 1];
+    memset(name, 'a', sizeof name - 1);
+    for (int i = 0; i < 2; i++) {
+        GFL_SCOPE(name)
+        {
+        }
+        name[8 << 20] = '\0';
+    }
+    name[0] = 'b';
+    GFL_SCOPE(name)
+    {
+    }
+    GFL_SCOPE("plain")
+    {
+    }
+}
+
 static pthread_barrier_t limited;
 
 static void *scopes_without_memory(void *arg)
@@ -614,6 +635,7 @@ int main(int argc, char **argv)
         {"forgotten", forgotten},
         {"churn", churn},
         {"many names", many_names},
+        {"long names", long_names},
         {"many stacks", many_stacks},
         {"long paths", long_paths},
         {"many paths", many_paths},

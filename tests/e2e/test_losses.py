@@ -170,6 +170,14 @@ def kernels_without_a_name_are_counted(place):
     _all_say(said, report, f'{other} kernels whose name is "(other)"')
 
 
+def a_name_takes_as_much_room_as_is_recorded_of_it(place):
+    session, said, _, _ = _play(place, "long names", "Monitor")
+    rest = "a" * 65535 + "…"
+    equal(({name[:9]: n for name, n in collector.paired(session).items()}, said),
+          ({"a" * 9: 2, "b" + "a" * 8: 1, "plain": 1}, ""), "scopes")
+    equal(sorted(collector.scope_names(session).values()), ["a" + rest, "b" + rest, "plain"], "names")
+
+
 def paths_that_are_cut_or_find_no_room_are_counted(place):
     session, said, report, _ = _play(place, "long paths")
     losses, capabilities = _closing(session)

@@ -12,7 +12,7 @@ static uint32_t intern(struct names *names, const char *text)
 {
     size_t len;
     const char *stored;
-    uint64_t hash = names_hash(text, &len);
+    uint64_t hash = names_hash(text, SIZE_MAX, &len);
     uint32_t id = names_intern(names, text, hash, len, &stored);
     assert_non_null(stored);
     return id;
@@ -76,6 +76,24 @@ static void too_much_text_becomes_other(void **state)
     free_names(names);
 }
 
+static void only_so_many_bytes_tell_names_apart(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    const char *stored;
+    size_t len;
+    uint64_t hash = names_hash("abcd", 3, &len);
+    assert_int_equal(len, 3);
+    uint32_t id = names_intern(names, "abcd", hash, len, &stored);
+    assert_string_equal(stored, "abc");
+    assert_int_equal(names_intern(names, "abce", hash, len, &stored), id);
+    assert_int_equal(intern(names, "abc"), id);
+    assert_int_not_equal(intern(names, "abcd"), id);
+    assert_int_not_equal(intern(names, "ab"), id);
+    assert_int_equal(names->overflowed, 0);
+    free_names(names);
+}
+
 static void only_a_new_name_takes_the_lock(void **state)
 {
     (void)state;
@@ -100,7 +118,7 @@ static void within_itself_a_new_name_is_refused(void **state)
     struct names *names = make_names();
     size_t len;
     const char *stored;
-    uint64_t hash = names_hash("new", &len);
+    uint64_t hash = names_hash("new", SIZE_MAX, &len);
     uint32_t known = intern(names, "known");
     pthread_mutex_lock(&names->lock);
     assert_int_equal(names_intern(names, "new", hash, len, &stored), 0);
@@ -118,6 +136,7 @@ int main(void)
         cmocka_unit_test(only_a_new_name_takes_the_lock),
         cmocka_unit_test(within_itself_a_new_name_is_refused),
         cmocka_unit_test(too_much_text_becomes_other),
+        cmocka_unit_test(only_so_many_bytes_tell_names_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
