@@ -22,9 +22,11 @@
  * do nothing.
  *
  * A child that _Fork(), vfork() or clone(2), which call no such handlers, makes while a
- * session runs records nothing: gpufl_init fails with GPUFL_ERR_IO and ECHILD, and other
- * calls do nothing. Until it ends or calls exec, it holds the session's lock, by
- * which readers take the session for running, even if its writer has been killed.
+ * session runs has none: gpufl_init fails with GPUFL_ERR_IO and ECHILD, and other calls
+ * do nothing. But scopes and phases of a child that uses its parent's memory, as one of
+ * vfork() does, are recorded in the parent's session. Until the child ends or calls exec,
+ * it holds the session's lock, by which readers take the session for running, even if its
+ * writer has been killed.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -308,8 +310,9 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
  * atexit() that the program has registered before its first gpufl_init run after that,
  * and record nothing more: register them later, or call gpufl_init earlier.
  *
- * quick_exit() and _exit() end no session, like a signal that kills the process: it has
- * no closing records, and lacks up to 100 ms. Where no signal handler calls quick_exit(),
+ * quick_exit(), _exit() and exec, by which the process becomes another program, end no
+ * session, like a signal that kills the process: it has no closing records, and lacks up
+ * to 100 ms. Call this function before exec. Where no signal handler calls quick_exit(),
  * which it may, register this function by at_quick_exit().
  *
  * A GPU driver that hangs while its library is loaded has the loader's lock: dlopen() of

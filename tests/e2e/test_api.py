@@ -590,7 +590,7 @@ def a_child_that_was_made_without_handlers_of_fork_waits_for_nothing(place):
     said, = done.stderr.splitlines()
     check("not recording: this process was made by _Fork()" in said, said)
     session, = place.logs.iterdir()
-    equal(collector.paired(session), {"in the parent": 1}, "scopes")
+    equal(collector.paired(session), {"in the parent": 1, "with the parent's memory": 1}, "scopes")
     equal(collector.records(session, "system")[-1]["type"], "shutdown", "its end")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child that is made without handlers of fork(). Usage: foreign_child LOG_DIR; prints
- * what calls return in the child. */
+/* Children that are made without handlers of fork(): with memory of its own, and with its
+ * parent's. Usage: foreign_child LOG_DIR; prints what calls return in the first one. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,6 +38,13 @@ int main(int argc, char **argv)
         _exit(7);
     }
     waitpid(child, &status, 0);
+    child = vfork();
+    if (child == 0) {
+        gpufl_scope_end(gpufl_scope_begin("with the parent's memory"));
+        gpufl_flush();
+        gpufl_shutdown();
+        _exit(0);
+    }
     gpufl_scope_end(gpufl_scope_begin("in the parent"));
     gpufl_shutdown();
     return WIFEXITED(status) ? WEXITSTATUS(status) : 4;
