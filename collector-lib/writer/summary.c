@@ -118,6 +118,25 @@ static void render_rows(const struct row_counts *counts, const char *why,
     text_fini(&rows);
 }
 
+/* What the closing record has beside its losses. */
+static void render_unread(const struct tracer_status *traced, struct text *out)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } unread[] = {
+        {traced->samples_dropped,
+         "PC samples, at least: the hardware dropped them, or there was no room"},
+        {traced->contexts_unsampled, "contexts of CUDA that were not sampled"},
+        {traced->foreign,
+         "buffers of another profiler: the records in them were not read"}};
+    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++) {
+        if (unread[i].count) {
+            text_printf(out, "  %" PRIu64 " %s\n", unread[i].count, unread[i].what);
+        }
+    }
+}
+
 static void render_losses(const struct summary *s, const struct summary_context *context,
                           struct text *out)
 {
@@ -126,6 +145,7 @@ static void render_losses(const struct summary *s, const struct summary_context 
     losses_lines(&context->losses, "  ", out);
     render_rows(&s->unwritten, "that " NOT_WRITTEN, out);
     render_rows(&s->gone.rows, "whose " GONE, out);
+    render_unread(context->traced, out);
 }
 
 static void render_figure(struct text *out, const char *name,

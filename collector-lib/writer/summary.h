@@ -15,6 +15,7 @@
 #include "collector-lib/core/session_parts.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
+#include "collector-lib/trace/tracer.h"
 #include "schema/losses.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
@@ -54,6 +55,7 @@ struct summary_context {
     uint64_t scopes;             /**< in the files */
     struct losses losses;
     uint64_t lost_bytes;
+    const struct tracer_status *traced;
 };
 
 /** Appends the report as plain text. */

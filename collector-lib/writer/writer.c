@@ -284,7 +284,8 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
         .info = w->sampler.devices ? w->sampler.devices->info : NULL,
         .scopes = stats->scopes_recorded,
         .losses = writer_lines_losses(w),
-        .lost_bytes = stats->bytes_lost};
+        .lost_bytes = stats->bytes_lost,
+        .traced = &w->tracing.status};
     summary_render(&w->summary, &context, &text);
     text_append(&text, "", 1);
     if (text.failed) {

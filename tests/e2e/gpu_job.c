@@ -614,5 +614,8 @@ int main(int argc, char **argv)
     }
     gpufl_shutdown();
     gpufl_shutdown();
+    if (getenv("GPU_JOB_REPORT")) {
+        gpufl_generate_report(getenv("GPU_JOB_REPORT"));
+    }
     return 7;
 }

@@ -792,9 +792,13 @@ def a_context_that_is_not_sampled_is_counted_beside_one_that_is(place):
 
 
 def samples_that_the_hardware_dropped_are_counted(place):
-    (session,), _, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_DROPPED="12345")
+    report = place.path / "report"
+    (session,), _, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_DROPPED="12345", GPU_JOB_REPORT=str(report))
     told = _capabilities(session)[1]["pc_sampling"]
     equal((told["status"], told["reason_code"]), ("partial", "samples_dropped:12345"), f"{told}")
+    said = report.read_text()
+    check("\n  12345 PC samples, at least: the hardware dropped them, or there was no room\n" in said, said)
+    check("contexts" not in said and "buffers" not in said, said)
 
 
 def what_is_decoded_as_the_sampling_ends_is_kept(place):

@@ -49,6 +49,7 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     struct gpu_info info = {.name = "Test GPU"};
     struct gpu_sample sample;
     struct text text = {0};
+    const struct tracer_status traced = {.contexts_unsampled = 5, .foreign = 6};
     memset(&sample, 0xff, sizeof sample);
     sample.gpu_util_pct = 40;
     names->name[1] = "short";
@@ -69,7 +70,8 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
         .info = &info,
         .scopes = 2,
         .losses.count = {[LOSS_SCOPES] = 3, [LOSS_WAITS] = 7},
-        .lost_bytes = 4};
+        .lost_bytes = 4,
+        .traced = &traced};
     summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_non_null(strstr(text.data, "2.500 s\n  scopes       2\n"));
@@ -79,7 +81,10 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     assert_non_null(strstr(text.data, "power        not available"));
     assert_non_null(strstr(text.data, "scopes       3"));
     assert_non_null(strstr(text.data, "  7 synchronisations that did not fit"));
+    assert_non_null(strstr(text.data, "  5 contexts of CUDA that were not sampled\n"));
+    assert_non_null(strstr(text.data, "  6 buffers of another profiler: the records"));
     assert_null(strstr(text.data, "phases"));
+    assert_null(strstr(text.data, "PC samples"));
     text_fini(&text);
     summary_fini(&s);
     free(kernels);
@@ -149,8 +154,9 @@ of_100000_names_the_report_shows_the_20_longest_and_adds_up_the_rest(void **stat
         snprintf(name[i], sizeof name[i], "name-%u", NAMED - i);
         names->name[NAMED - i] = name[i];
     }
+    const struct tracer_status traced = {0};
     const struct summary_context context = {
-        .app = "app", .session_id = "id", .names = names};
+        .app = "app", .session_id = "id", .names = names, .traced = &traced};
     summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_true(lines_in(text.data) < 40);
