@@ -64,6 +64,10 @@ void session_parts_lose(struct session_parts *parts, const struct session_amount
         part.pairs = parts->active.pairs;
     }
     if (for_good) {
+        uint64_t rows = part.rows.count[ROWS_SCOPES];
+        parts->lost_to = parts->written.rows.count[ROWS_SCOPES];
+        parts->lost_from =
+            parts->lost_to - (rows < parts->lost_to ? rows : parts->lost_to);
         session_amount_add(&parts->lost, &part);
         session_amount_subtract(&parts->active, &part);
         part = (struct session_amount){0};
@@ -115,6 +119,14 @@ struct session_amount session_amount_read(int fd, uint64_t from)
     }
     text_fini(&line);
     return amount;
+}
+
+bool session_parts_take_lost(struct session_parts *parts, uint64_t *from, uint64_t *to)
+{
+    *from = parts->lost_from;
+    *to = parts->lost_to;
+    parts->lost_from = parts->lost_to = 0;
+    return *to > *from;
 }
 
 void session_parts_seal(struct session_parts *parts)

@@ -20,6 +20,9 @@ struct session_parts {
     struct session_amount active;  /**< of these, in the active file */
     struct session_amount lost;    /**< in files that other content has replaced */
     struct session_amount unnamed; /**< in the active file, while it has no name */
+    /** Of the rows of scopes that were written, those behind the first up to the second
+     * were lost last, for good; 0 and 0 once that is taken. */
+    uint64_t lost_from, lost_to;
 };
 
 /** Counts \p len bytes of whole lines that are in the active file. */
@@ -48,6 +51,9 @@ void session_amount_add(struct session_amount *to, const struct session_amount *
 /** Subtracts \p part from \p from, and never more than there is. */
 void session_amount_subtract(struct session_amount *from,
                              const struct session_amount *part);
+
+/** Takes the rows of scopes that were lost. \return false if there are none. */
+bool session_parts_take_lost(struct session_parts *parts, uint64_t *from, uint64_t *to);
 
 /** \return how many lines end in \p len bytes. */
 uint64_t session_parts_lines(const char *bytes, size_t len);

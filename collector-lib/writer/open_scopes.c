@@ -92,6 +92,15 @@ void open_scopes_lose(struct open_scopes *s, uint64_t instance)
     }
 }
 
+void open_scopes_lose_rows(struct open_scopes *s, uint64_t from, uint64_t to)
+{
+    for (size_t i = 0; i < s->cap; i++) {
+        if (s->slot[i].row > from && s->slot[i].row <= to) {
+            s->slot[i].begin_ns = 0;
+        }
+    }
+}
+
 void open_scopes_fini(struct open_scopes *s)
 {
     free(s->slot);

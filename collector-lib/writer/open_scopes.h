@@ -11,6 +11,7 @@ struct open_scope {
     uint64_t instance; /* 0 = free */
     int64_t begin_ns;  /**< 0 = its begin is in no file */
     uint32_t path_id;  /**< of names joined from the outermost scope; 0 = none */
+    uint64_t row;      /**< of its begin, from 1, among those that were written */
 };
 
 /** Zero-initialise; release with open_scopes_fini. */
@@ -32,6 +33,9 @@ bool open_scopes_end(struct open_scopes *scopes, uint64_t instance, int64_t *beg
 
 /** The begin of \p instance, if that is known, is in no file. */
 void open_scopes_lose(struct open_scopes *scopes, uint64_t instance);
+
+/** The begins in the rows behind \p from up to \p to are in no file any more. */
+void open_scopes_lose_rows(struct open_scopes *scopes, uint64_t from, uint64_t to);
 
 void open_scopes_fini(struct open_scopes *scopes);
 

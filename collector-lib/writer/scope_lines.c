@@ -12,7 +12,8 @@ void scope_lines_begin(struct writer *w, const struct row *row)
     const struct open_scope scope = {
         .instance = row->instance,
         .begin_ns = row->mono_ns,
-        .path_id = tracing_path(&w->tracing, parent, w->names->name[row->name_id])};
+        .path_id = tracing_path(&w->tracing, parent, w->names->name[row->name_id]),
+        .row = ++w->scope_row};
     if (!open_scopes_begin(&w->open, scope)) { /* its end is not known by it */
         atomic_fetch_add_explicit(&w->ends_without_memory, 1, memory_order_relaxed);
     }
@@ -24,6 +25,7 @@ void scope_lines_end(struct writer *w, struct row *row)
     int64_t begin_ns;
     if (open_scopes_end(&w->open, row->instance, &begin_ns)) {
         row->value = (uint64_t)begin_ns;
+        w->scope_row++;
     } else {
         row->kind = ROW_NONE;
     }

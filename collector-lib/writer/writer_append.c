@@ -235,6 +235,11 @@ void writer_append_replaced(struct writer *w)
 void writer_append_count_gone(struct writer *w)
 {
     struct session_amount all = {0};
+    uint64_t from;
+    uint64_t to;
+    if (session_parts_take_lost(&w->dir->parts[CHANNEL_SCOPE], &from, &to)) {
+        open_scopes_lose_rows(&w->open, from, to); /* no pair, when they end */
+    }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         const struct session_amount lost = session_dir_lost(w->dir, (enum channel)c);
         atomic_store_explicit(&w->lines_gone[c], lost.lines, memory_order_relaxed);

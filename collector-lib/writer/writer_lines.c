@@ -112,6 +112,7 @@ static bool drain_some(struct writer *w)
         use_names(w);
         writer_append_names(w);
         begin_marks(w);
+        w->scope_row = w->dir->parts[CHANNEL_SCOPE].written.rows.count[ROWS_SCOPES];
         for (size_t i = 0; i < w->rows.now.count; i++) {
             follow_row(w, &w->rows.now.row[i]);
         }

@@ -224,7 +224,12 @@ static void full_disk_again(void)
 /* What others do to the files of a running session. */
 static void disturbed(void)
 {
-    step("before", "_Z5firstPf", 40);
+    struct gpufl_scope across[10];
+    step("before", "_Z5firstPf", 20);
+    for (int i = 0; i < 10; i++) {
+        across[i] = gpufl_scope_begin("across");
+    }
+    step("before", "_Z5firstPf", 20);
     if (system(getenv("GPU_SCOPES_COMMAND")) != 0) {
         exit(4);
     }
@@ -232,6 +237,9 @@ static void disturbed(void)
         GFL_SCOPE("burst")
         {
         }
+    }
+    for (int i = 0; i < 10; i++) {
+        gpufl_scope_end(across[i]);
     }
     step("behind", "_Z6secondPf", 3);
 }

@@ -16,7 +16,7 @@ static void pairs_are_matched_in_any_order(void **state)
     int64_t begin_ns;
     enum { N = 5000 };
     for (uint64_t i = 1; i <= N; i++) {
-        open_scopes_begin(&open, (struct open_scope){i << 36 | i, (int64_t)i, 3});
+        open_scopes_begin(&open, (struct open_scope){i << 36 | i, (int64_t)i, 3, i});
     }
     assert_int_equal(open_scopes_path(&open, 1ull << 36 | 1), 3);
     for (uint64_t i = 1; i <= N; i++) { /* 7919 is prime: every instance once */
@@ -117,8 +117,8 @@ static void a_scope_whose_begin_is_in_no_file_has_no_time(void **state)
     struct open_scopes open = {0};
     int64_t begin_ns;
     open_scopes_lose(&open, 7);
-    open_scopes_begin(&open, (struct open_scope){7, 70, 3});
-    open_scopes_begin(&open, (struct open_scope){8, 80, 3});
+    open_scopes_begin(&open, (struct open_scope){7, 70, 3, 1});
+    open_scopes_begin(&open, (struct open_scope){8, 80, 3, 2});
     open_scopes_lose(&open, 7);
     open_scopes_lose(&open, 9);
     assert_int_equal(open_scopes_path(&open, 7), 3); /* kernels in it have their scope */
@@ -126,6 +126,14 @@ static void a_scope_whose_begin_is_in_no_file_has_no_time(void **state)
     assert_int_equal(begin_ns, 0);
     assert_true(open_scopes_end(&open, 8, &begin_ns));
     assert_int_equal(begin_ns, 80);
+    for (uint64_t i = 1; i <= 5; i++) {
+        open_scopes_begin(&open, (struct open_scope){i, 90, 3, i});
+    }
+    open_scopes_lose_rows(&open, 2, 4);
+    for (uint64_t i = 1; i <= 5; i++) {
+        assert_true(open_scopes_end(&open, i, &begin_ns));
+        assert_int_equal(begin_ns, i == 3 || i == 4 ? 0 : 90);
+    }
     open_scopes_fini(&open);
 }
 
