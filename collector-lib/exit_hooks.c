@@ -12,6 +12,7 @@
 #include "collector-lib/exit_bound.h"
 
 #define LOADER_PATIENCE 3 /* as long as a session has to end */
+#define MOST_BESIDE     64
 
 /* Of the C++ ABI: atexit() with a key, by which it is called and taken out. */
 int __cxa_atexit(void (*function)(void *arg), void *arg, void *key);
@@ -20,12 +21,28 @@ void __cxa_finalize(void *key);
 static struct {
     void (*stop)(bool before_runtime, bool interrupted);
     _Atomic bool hooks, heard; /* a call was told; and that has its handler */
-    bool given_up;             /* by the handler before */
+    _Atomic bool given_up;     /* by the handler before */
+    _Atomic int stopping;      /* so many threads are in exit(), in a handler of ours */
+    _Atomic int registered;    /* handlers for those that come beside them */
 } exits;
+
+static void end_at_exit(void);
+
+/* A thread that exits beside one that is in a handler does not find this one: without
+ * another to wait in, it would end the process. */
+static void register_beside(void)
+{
+    if (atomic_fetch_add_explicit(&exits.stopping, 1, memory_order_relaxed) > 0 &&
+        atomic_fetch_add_explicit(&exits.registered, 1, memory_order_relaxed) <
+            MOST_BESIDE) {
+        atexit(end_at_exit);
+    }
+}
 
 static void stop_at_exit(bool before_runtime)
 {
     struct held_floats floats;
+    register_beside();
     held_floats_begin(&floats);
     int rc = exits.given_up ? ETIMEDOUT : call_lock_soon("exit()");
     exits.given_up = rc == ETIMEDOUT;
@@ -37,6 +54,7 @@ static void stop_at_exit(bool before_runtime)
     }
     exit_bound(call_lock_patience_ms() * LOADER_PATIENCE);
     held_floats_end(&floats);
+    atomic_fetch_sub_explicit(&exits.stopping, 1, memory_order_relaxed);
 }
 
 static void end_at_exit(void)
@@ -52,7 +70,7 @@ static void end_traced_at_exit(void)
 bool exit_hooks_prepare(void (*stop)(bool before_runtime, bool interrupted))
 {
     exits.stop = stop;
-    return atexit(end_at_exit) == 0;
+    return atexit(end_at_exit) == 0 && atexit(end_at_exit) == 0;
 }
 
 static void end_renewed_at_exit(void *arg)

@@ -2,8 +2,11 @@
 /* How often exit() calls what ends a session, and when. */
 #include "tests/support/check.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +51,7 @@ static void live(bool calls)
     exit(0);
 }
 
-static void assert_said(bool calls, const char *expected)
+static void assert_life_says(void (*life)(void), const char *expected)
 {
     int ends[2];
     int status;
@@ -58,7 +61,7 @@ static void assert_said(bool calls, const char *expected)
     pid_t pid = fork();
     if (pid == 0) {
         child.to = ends[1];
-        live(calls);
+        life();
     }
     close(ends[1]);
     for (ssize_t n; (n = read(ends[0], said + count, sizeof said - 1 - count)) > 0;) {
@@ -71,12 +74,84 @@ static void assert_said(bool calls, const char *expected)
     assert_string_equal(said, expected);
 }
 
+static void live_without_calls(void)
+{
+    live(false);
+}
+
+static void live_with_calls(void)
+{
+    live(true);
+}
+
 static void
 however_many_sessions_there_were_one_handler_comes_before_the_runtime(void **state)
 {
     (void)state;
-    assert_said(false, "sRs");
-    assert_said(true, "bsRs");
+    assert_life_says(live_without_calls, "sRss");
+    assert_life_says(live_with_calls, "bsRss");
+}
+
+#define EXITING 8
+
+static _Atomic pid_t waiting;
+
+static void *exit_beside(void *arg)
+{
+    atomic_store(&waiting, gettid());
+    exit(0);
+    return arg;
+}
+
+/* It waits, or it has ended all. */
+static bool sleeps(pid_t thread)
+{
+    char path[64];
+    char state[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(state, sizeof state, file);
+    if (file) {
+        fclose(file);
+    }
+    return read && strstr(state, ") S ");
+}
+
+/* Others exit meanwhile. */
+static void stop_beside_others(bool before_runtime, bool interrupted)
+{
+    static bool stopped;
+    (void)before_runtime;
+    (void)interrupted;
+    for (int i = 1; !stopped && i < EXITING; i++) {
+        pthread_t thread;
+        pid_t id;
+        atomic_store(&waiting, 0);
+        if (pthread_create(&thread, NULL, exit_beside, NULL) != 0) {
+            _exit(2);
+        }
+        do {
+            id = atomic_load(&waiting);
+        } while (!id || !sleeps(id));
+    }
+    if (!stopped) {
+        say('e');
+    }
+    stopped = true;
+}
+
+static void live_beside_others(void)
+{
+    child.exits = true;
+    exit_hooks_prepare(stop_beside_others);
+    exit(0);
+}
+
+/* The C library calls each handler once, in one of them. */
+static void threads_that_exit_at_once_wait_for_the_end(void **state)
+{
+    (void)state;
+    assert_life_says(live_beside_others, "e");
 }
 
 int main(void)
@@ -84,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             however_many_sessions_there_were_one_handler_comes_before_the_runtime),
+        cmocka_unit_test(threads_that_exit_at_once_wait_for_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
