@@ -127,6 +127,11 @@ def _packed_and_unpacked(active):
     subprocess.run(["gunzip", "-f", f"{active}.gz"], check=True)
 
 
+def _rotated_by_others(active):
+    active.rename(active.with_name("system.1.log"))
+    active.touch()
+
+
 def _replaced(place, backend, replace):
     """A job whose active file another program replaces; what it said, what it wrote, and its session."""
     job = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, str(4 * lib.SLOW)], env=lib.environment({}),
@@ -144,7 +149,8 @@ def an_active_file_that_was_replaced_by_a_copy_is_whole(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
     for replace in (lambda f: _edited(f, "s/no such text/x/"), _copied, _packed_and_unpacked,
-                    lambda f: f.rename(place.path / "elsewhere"), lambda f: f.rename(f.with_name("system.7.log"))):
+                    lambda f: f.rename(place.path / "elsewhere"), lambda f: f.rename(f.with_name("system.7.log")),
+                    _rotated_by_others):
         said, session = _replaced(place, backend, replace)
         equal(said, "", "nothing is lost")
         until(lambda d=session: backend.complete(d.name), "complete")

@@ -81,6 +81,34 @@ static void one_that_is_only_sealed_is_sent(void **state)
     rig_delete(rig);
 }
 
+/* As by logrotate with `create`: the writer goes on in the numbered file for a while. */
+static void one_that_others_have_begun_is_not_gone_on_in(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.flush_interval_ms = 0;
+    dir = (struct session_dir){0};
+    assert_int_equal(session_dir_open(&dir, rig->root), GPUFL_OK);
+    append(&dir, 0, false);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(renameat(dir.own.fd, "device.log", dir.own.fd, "device.1.log"), 0);
+    dirs_append(dir.path, "device.log", "");
+    engine_rescan(rig->engine);
+    rig_run(rig, 5000, false);
+    append(&dir, 1, false);
+    session_dir_restore_names(&dir);
+    assert_int_equal(dir.file[CHANNEL_DEVICE].rotated, 1);
+    append(&dir, 2, false);
+    engine_rescan(rig->engine);
+    rig_run(rig, 5000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 2);
+    session_dir_close(&dir);
+    rig_delete(rig);
+}
+
 /* The progress file of another agent tells that lines were sent. */
 static void
 one_that_does_not_begin_its_channel_is_held_though_lines_were_sent(void **state)
@@ -112,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_was_to_be_read_next_is_missed),
         cmocka_unit_test(one_that_is_only_sealed_is_sent),
+        cmocka_unit_test(one_that_others_have_begun_is_not_gone_on_in),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),
     };

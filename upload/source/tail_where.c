@@ -167,6 +167,24 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
     return ok;
 }
 
+/* Another program has given the active file its next number, and its writer has not
+ * noticed yet. */
+static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
+                                  const struct stat *sealed)
+{
+    enum channel c = channel_named(w->channel);
+    struct tail_where in;
+    struct active_files told;
+    bool now = false;
+    int dir = c == CHANNEL_COUNT ? -1 : tail_where_enter(sys, w, &in);
+    bool written = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
+                   told.inode[c] > 0 && (uint64_t)told.inode[c] == sealed->st_ino;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return written;
+}
+
 /* A writer that cannot open the next file renames the sealed one back, so an active file
  * may be this one: unless both are there at last, and are two. It cannot rename one that
  * was compressed. */
@@ -179,7 +197,8 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
                  tail_where_stat(sys, w, 0, &next, &gz);
     return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || (uint64_t)sealed.st_size == w->offset);
+           (gz || ((uint64_t)sealed.st_size == w->offset &&
+                   !tail_where_is_written(sys, w, &sealed)));
 }
 
 bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)

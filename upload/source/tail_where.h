@@ -80,7 +80,8 @@ int tail_where_enter(const struct sys *sys, const struct tail_where *where,
                      struct tail_where *in);
 
 /** \return true if sealed file `where->file` of a live channel ends at `where->offset`
- * and its writer has begun the next one: from then on it does not take the seal back. */
+ * and its writer has begun the next one: from then on it does not take the seal back, nor
+ * write on in it. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *where);
 
 /** \return true if its writer tells, in a loss marker, that lines of file `where->file`
