@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/message.h"
 #include "base/plural.h"
@@ -83,6 +85,51 @@ static void say_replaced(struct channel_file *file, enum channel channel, const 
                     id, channel_name(channel), lost_lines,
                     plural(lost_lines, "line is", "lines are"));
     }
+}
+
+static bool are_at(int fd, off_t at, const char *lines, size_t len)
+{
+    char there[16384];
+    size_t same = 0;
+    while (same < len) {
+        size_t part = len - same < sizeof there ? len - same : sizeof there;
+        if (pread(fd, there, part, at + (off_t)same) != (ssize_t)part ||
+            memcmp(there, lines + same, part) != 0) {
+            return false;
+        }
+        same += part;
+    }
+    return true;
+}
+
+/* Where the line begins that \p end is in. */
+static off_t line_begin(int fd, off_t end)
+{
+    char before[4096];
+    while (end > 0) {
+        size_t part = end < (off_t)sizeof before ? (size_t)end : sizeof before;
+        const char *newline = pread(fd, before, part, end - (off_t)part) == (ssize_t)part
+                                  ? memrchr(before, '\n', part)
+                                  : before + part - 1; /* unknown: nothing is cut */
+        if (newline) {
+            return end - (off_t)part + (newline - before) + 1;
+        }
+        end -= (off_t)part;
+    }
+    return 0;
+}
+
+size_t active_name_merged(const struct channel_file *file, const char *lines, size_t len)
+{
+    struct stat st;
+    if (fstat(file->own.fd, &st) < 0 || (uint64_t)st.st_size >= file->size_bytes + len ||
+        st.st_size <= (off_t)len) {
+        return 0;
+    }
+    off_t at = st.st_size - (off_t)len;
+    off_t begin = line_begin(file->own.fd, at);
+    bool merged = begin < at && are_at(file->own.fd, at, lines, len);
+    return merged && ftruncate(file->own.fd, begin) == 0 ? len : 0;
 }
 
 /* By logrotate with copytruncate, say. */

@@ -341,6 +341,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
             return keep_whole_lines(dir, channel, lines, done);
         }
         done += n > 0 ? (size_t)n : 0;
+        done -= done == len ? active_name_merged(file, lines, len) : 0;
     }
     file->size_bytes += len;
     session_parts_write(&dir->parts[channel], lines, len);

@@ -333,6 +333,26 @@ static void nothing_is_written_behind_half_a_line_that_others_have_left(void **s
     recording_close(&r);
 }
 
+/* Between the look at the size and the append. */
+static void a_cut_just_before_an_append_merges_no_lines(void **state)
+{
+    (void)state;
+    const off_t left[] = {0, 4, 8, 12};
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
+        struct recording r;
+        recording_open(&r);
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+        assert_int_equal(ftruncate(r.dir.file[CHANNEL_DEVICE].own.fd, left[i]), 0);
+        assert_int_equal(recording_append_text(&r, "{\"n\":2}\n", RLIM_INFINITY), 8);
+        recording_has(&r, left[i] < 8 ? "{\"n\":2}\n" : LINE "{\"n\":2}\n");
+        session_dir_restore_names_now_and_then(&r.dir, 0);
+        assert_int_equal(session_dir_lost(&r.dir, CHANNEL_DEVICE).lines,
+                         left[i] < 8 ? 2 : 1);
+        recording_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +367,7 @@ int main(void)
         cmocka_unit_test(only_whole_lines_that_are_left_of_a_cut_file_count),
         cmocka_unit_test(an_append_that_is_over_is_told),
         cmocka_unit_test(nothing_is_written_behind_half_a_line_that_others_have_left),
+        cmocka_unit_test(a_cut_just_before_an_append_merges_no_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
