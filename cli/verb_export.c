@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/flags.h"
+#include "base/json_text.h"
 #include "base/message.h"
+#include "base/plural.h"
 #include "cli/exit_codes.h"
 #include "cli/export_batch.h"
 #include "cli/export_details.h"
@@ -25,7 +28,8 @@
 #include "schema/protocol.h"
 #include "schema/records.h"
 
-#define ACTIVE UINT32_MAX /* its number: behind all others */
+#define ACTIVE    UINT32_MAX /* its number: behind all others */
+#define DEPTH_MAX 64         /* of a record; deeper ones are not sent either */
 
 static const struct flag_table export_table = {
     .program = "gpufl export",
@@ -55,6 +59,7 @@ struct exporting {
     size_t count, cap;
     struct export_details details;
     uint64_t details_missing; /* launches without theirs */
+    uint64_t no_records;      /* lines that are none */
     struct export_told told;
     enum channel channel; /* the one that is printed */
     struct text out;
@@ -146,8 +151,13 @@ static int keep_detail(struct exporting *e, const char *line, size_t len)
                : export_fail(e->path, "", "out of memory");
 }
 
+/* One that was cut by another program may have merged with the next one. */
 static int print_line(struct exporting *e, const char *line, size_t len)
 {
+    if (!json_is_object(line, len, DEPTH_MAX)) {
+        e->no_records++;
+        return EXIT_ALL_DONE;
+    }
     text_clear(&e->out);
     export_told_line(&e->told, e->channel, line, len);
     e->details_missing += export_batch(&e->details, line, len, &e->out, stdout);
@@ -217,6 +227,16 @@ static int each_file(struct exporting *e, const char *channel, export_line *visi
     return rc;
 }
 
+static void export_say_no_records(struct exporting *e)
+{
+    char what[96];
+    snprintf(what, sizeof what, "%" PRIu64 " %s no JSON object, and left out",
+             e->no_records, plural(e->no_records, "line is", "lines are"));
+    if (e->no_records) {
+        export_told_lacks(&e->told, what);
+    }
+}
+
 static int export_session(struct exporting *e)
 {
     size_t files = 0;
@@ -239,6 +259,7 @@ static int export_session(struct exporting *e)
         export_told_lacks(&e->told,
                           "launches share a " RECORD_KERNEL_DETAIL " that is not there");
     }
+    export_say_no_records(e);
     export_told_say(&e->told);
     return e->told.incomplete ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }

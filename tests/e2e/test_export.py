@@ -169,6 +169,17 @@ def a_line_that_no_backend_takes_is_left_out_and_said(place):
     equal(lines[-1], {"type": "behind"}, "also that behind it")
 
 
+def what_is_no_record_is_left_out_and_counted(place):
+    """As lines that merged, since another program cut the file between them."""
+    session = lib.job(place, 0.2)
+    before, _ = _export(place, session)
+    with open(session / "system.log", "ab") as active:
+        active.write(b'{"type":"x","rows":[[1,{"type":"y"}\n[1]\n\n{"type":"behind"}\n')
+    done, _ = _export(place, session)
+    equal((done.returncode, "3 lines are no JSON object, and left out" in done.stderr), (1, True), done.stderr)
+    equal(done.stdout, before.stdout + '{"type":"behind"}\n', "all others")
+
+
 def a_batch_of_many_launches_takes_the_memory_of_one(place):
     """Of one detail of 1 MiB, each of 300 launches gets a copy."""
     session = place.logs / "one"
@@ -186,13 +197,14 @@ def a_batch_of_many_launches_takes_the_memory_of_one(place):
         check(used.ru_maxrss < 160 << 10, f"{used.ru_maxrss >> 10} MiB")
 
 
-def a_detail_with_a_nul_is_printed_as_it_is(place):
+def a_detail_with_a_nul_is_no_record(place):
     session = place.logs / "one"
     session.mkdir()
     line = b'{"type":"kernel_detail","session_id":"x","corr_id":1,"name":"a\0b","grid":"(1,1,1)"}\n' + SHUTDOWN.encode()
     (session / "device.log").write_bytes(line)
     done = place.run("gpufl", "export", session)
-    equal((done.returncode, done.stdout.encode()), (0, line), done.stderr)
+    equal((done.returncode, done.stdout), (1, SHUTDOWN), done.stderr)
+    check("1 line is no JSON object" in done.stderr, done.stderr)
 
 
 def a_directory_that_is_no_session_is_not_exported(place):
