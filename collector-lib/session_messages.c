@@ -36,11 +36,12 @@ void session_says_failed(const struct settings *settings, gpufl_status status,
                     "not recording: out of memory, or of keys for data of threads "
                     "(PTHREAD_KEYS_MAX)");
     } else if (opened) {
-        library_log(GPUFL_LOG_ERROR,
-                    "not recording: cannot start a thread: %s (raise the limit of %s)",
+        bool limited = reason == EAGAIN || reason == ENOMEM; /* nothing tells which */
+        library_log(GPUFL_LOG_ERROR, "not recording: cannot start a thread: %s (%s)",
                     message_reason(reason),
-                    reason == ENOMEM ? "memory, ulimit -v or memory.max"
-                                     : "processes, ulimit -u or pids.max");
+                    limited ? "raise the limit of processes, ulimit -u or pids.max, of "
+                              "memory, ulimit -v, or of locked memory, ulimit -l"
+                            : "allow clone and clone3 in the filter of system calls");
     } else {
         library_log(GPUFL_LOG_ERROR,
                     "not recording: cannot create a session in %.*s%s: %s (set %s to a "

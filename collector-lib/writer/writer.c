@@ -138,10 +138,11 @@ static void ask_to_stop(struct writer *w)
 
 /* A fork meanwhile would close the descriptors by numbers that others may have by then.
  */
-static void close_directory(struct session_dir *dir)
+static void leave_directory(struct session_dir *dir,
+                            void (*leave)(struct session_dir *dir))
 {
     fork_guard_enter();
-    session_dir_close(dir);
+    leave(dir);
     fork_guard_leave();
 }
 
@@ -185,7 +186,7 @@ static void *write_until_stopped(void *arg)
     }
     writer_lines_close(w);
     tell_flushed(w, flush_asked(w));
-    close_directory(w->dir); /* a close may hang, too */
+    leave_directory(w->dir, session_dir_close); /* a close may hang, too */
     atomic_store_explicit(&w->ended, 1, memory_order_release);
     if (over) {
         job_threads_exit();
@@ -207,7 +208,6 @@ static void writer_free(struct writer *w)
                         : "");
         job_threads_watch();
     }
-    close_directory(w->dir);
     text_fini(&w->text);
     text_fini(&w->mark_state);
     text_fini(&w->opening);
@@ -231,7 +231,7 @@ gpufl_status writer_start(const struct settings *settings,
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
         struct profiler stopped = *profiler;
-        close_directory(dir);
+        leave_directory(dir, session_dir_discard);
         profiler_stop(&stopped);
         return GPUFL_ERR_NOMEM;
     }
@@ -264,6 +264,7 @@ gpufl_status writer_start(const struct settings *settings,
     thread_condition_init(&w->wake);
     int rc = thread_start(&w->thread, THREAD_WRITER, write_until_stopped, w);
     if (rc != 0) {
+        leave_directory(dir, session_dir_discard); /* nobody would end it */
         writer_free(w);
         errno = rc;
         return GPUFL_ERR_IO;

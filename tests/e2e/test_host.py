@@ -45,6 +45,14 @@ def _ended(place):
     return [collector.records(session, "system")[-1]["type"] == "shutdown" for session in place.logs.iterdir()]
 
 
+def a_session_that_gets_no_thread_leaves_nothing(place):
+    for error, todo in (("11", "ulimit -u or pids.max, of memory, ulimit -v, or of locked memory, ulimit -l)"), ("1", "(allow clone and clone3")):
+        done, _ = _live(place, "init:0", "exit:5", folder=f"life-{error}", host=f"thread:{error}:1:1000000")
+        equal(done.returncode, 5, done.stderr)
+        equal(list(place.logs.iterdir()), [], "the log directory")
+        check("not recording: cannot start a thread: " in done.stderr and todo in done.stderr, done.stderr)
+
+
 def a_reader_of_stderr_that_is_gone_does_not_end_the_job(place):
     done, _ = _live(place, "deaf", "init:0", "exit:5", host="open:13:0:1000000")
     equal((done.returncode, _said(done)), (5, {"files": "1", "errno": "1"}), "it ends as it does alone")
