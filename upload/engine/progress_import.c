@@ -106,6 +106,7 @@ void progress_import_directory(struct session *session, const struct progress_li
 struct import {
     struct root *root;
     bool unnamed; /* more ranges are in quarantine than the journal names */
+    bool skipped; /* likewise, and the backend was told that it does not get them */
 };
 
 static void import_line(void *arg, const struct progress_line *line)
@@ -120,19 +121,19 @@ static void import_line(void *arg, const struct progress_line *line)
     if (st) {
         progress_import_directory(session, line);
         progress_import_stream(st, line);
-        import->unnamed =
-            import->unnamed || (line->told && line->quarantined > session->quarantined);
+        bool unnamed = line->told && line->quarantined > session->quarantined;
+        bool positions = st->positions || line->marks & MARK_POSITIONS;
+        import->unnamed = import->unnamed || (unnamed && !positions);
+        import->skipped = import->skipped || (unnamed && positions);
     }
 }
 
-static void import_say_unnamed(const struct root *root)
+static void import_say_unnamed(const struct root *root, const char *ways)
 {
-    log_warn(
-        root->engine->config.log, "quarantine.lost",
-        "root=%s note=\"which lines were in quarantine was in the part of the journal "
-        "that is lost: they count as refused; gpufl upload --force --session-id "
-        "offers those of a session again, gpufl resolve gives them up\"",
-        root->path);
+    log_warn(root->engine->config.log, "quarantine.lost",
+             "root=%s note=\"which lines were in quarantine was in the part of the "
+             "journal that is lost: they count as refused; %s\"",
+             root->path, ways);
 }
 
 /* What another backend has, this one was not sent. */
@@ -146,7 +147,12 @@ void progress_import(struct root *root)
     gpufl_status status = progress_read(config->sys, root->fd, compared ? &origin : NULL,
                                         import_line, &import);
     if (import.unnamed) {
-        import_say_unnamed(root);
+        import_say_unnamed(root, "gpufl upload --force --session-id offers those of a "
+                                 "session again, gpufl resolve gives them up");
+    }
+    if (import.skipped) {
+        import_say_unnamed(root, "the backend knows that they were skipped, and takes "
+                                 "them no more: gpufl resolve gives them up");
     }
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
