@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl verify, and status: what lies on disk against what the backend has."""
+import contextlib
 import gzip
 import json
 import os
 import shutil
+import sqlite3
 import sys
 
 import lib
@@ -466,6 +468,20 @@ def a_backend_that_was_restored_is_filled_by_resend(place):
     for writer in (old, new):
         lib.same(backend, writer.dir)
         equal(streams(backend, writer.id)[0]["state"], "verified", writer.id)
+
+
+def resend_tells_the_end_of_a_session_that_is_all_there(place):
+    """As of a backend that was restored from a backup of just before it was told."""
+    backend, (writer,) = _sent(place)
+    backend.kill()
+    with contextlib.closing(sqlite3.connect(place.path / "backend.db")) as db, db:
+        db.execute("UPDATE session SET complete = 0")
+    backend.start()
+    check("equal" in _verify(place, backend, rc=0).stdout, "all lines are there")
+    equal(streams(backend, writer.id)[0]["state"], "open", "verify alone tells nothing")
+    said = _verify(place, backend, "--resend", rc=0)
+    check("not complete yet" not in said.stdout, said.stdout)
+    equal(streams(backend, writer.id)[0]["state"], "verified", "it is told")
 
 
 def lines_without_positions_are_not_stored_twice_by_resend(place):

@@ -338,5 +338,5 @@ bool verify_can_resend(const struct verify_session *session)
     for (unsigned i = 0; i < session->count; i++) {
         behind = behind || session->stream[i].result == VERIFY_BEHIND;
     }
-    return behind;
+    return behind || (verify_is_equal(session) && session->state == VERIFY_OPEN);
 }

@@ -44,7 +44,8 @@ bool verify_is_equal(const struct verify_session *session);
 /** \return true if positions of all its channels keep lines from being stored twice. */
 bool verify_has_positions(const struct verify_session *session);
 
-/** \return true if an upload would send what the backend lacks. */
+/** \return true if an upload would send what the backend lacks: lines, or, where it has
+ * all of them, that this is the end. */
 bool verify_can_resend(const struct verify_session *session);
 
 #endif
