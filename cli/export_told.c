@@ -52,25 +52,17 @@ void export_told_line(struct export_told *t, enum channel channel, const char *l
     }
 }
 
-/* And not one that was being written when its writer was killed. */
-static bool told_is_marker(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return layout_parse(name).kind == LAYOUT_LOSS && strcmp(dot, ".json") == 0;
-}
-
 /* \return the lines that it says are lost; 0 if it does not. */
 static uint64_t marker_lines(const struct export_told *t, const char *name)
 {
     char *text = NULL;
     size_t len = 0;
-    int64_t lines = 0;
-    if (file_read(&sys_real, t->dir, name, MARKER_BYTES_MAX, &text, &len) != GPUFL_OK ||
-        !record_field_int64(text, len, "lines", &lines)) {
-        lines = 0;
-    }
+    uint64_t lines =
+        file_read(&sys_real, t->dir, name, MARKER_BYTES_MAX, &text, &len) == GPUFL_OK
+            ? losses_of_marker(text, len)
+            : 0;
     free(text);
-    return (uint64_t)lines;
+    return lines;
 }
 
 /* The closing record counts the same lines, if it is there. */
@@ -80,7 +72,7 @@ static void told_read_markers(struct export_told *t)
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     uint64_t lines = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
-        bool marker = told_is_marker(entry->d_name);
+        bool marker = losses_is_marker(entry->d_name);
         uint64_t more = marker ? marker_lines(t, entry->d_name) : 0;
         lines += more;
         if (marker && !more) {

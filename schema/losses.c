@@ -2,7 +2,11 @@
 /* Names the kinds of losses, and reads their counters. */
 #include "schema/losses.h"
 
+#include <string.h>
+
+#include "schema/layout.h"
 #include "schema/plain_object.h"
+#include "schema/record_field.h"
 
 static const struct {
     const char *key;
@@ -41,4 +45,16 @@ void losses_raise(struct losses *losses, const char *line, size_t len)
             losses->count[kind] = (uint64_t)count;
         }
     }
+}
+
+bool losses_is_marker(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return layout_parse(name).kind == LAYOUT_LOSS && strcmp(dot, ".json") == 0;
+}
+
+uint64_t losses_of_marker(const char *text, size_t len)
+{
+    int64_t lines = 0;
+    return record_field_int64(text, len, "lines", &lines) ? (uint64_t)lines : 0;
 }

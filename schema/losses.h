@@ -4,6 +4,7 @@
 #ifndef GPUFL_SCHEMA_LOSSES_H
 #define GPUFL_SCHEMA_LOSSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,13 @@ const char *losses_key(enum loss kind);
 
 /** What it is, for people: what follows the number. */
 const char *losses_what(enum loss kind);
+
+/** \return true for the name of a loss marker, and not of one that was being written when
+ * its writer was killed. */
+bool losses_is_marker(const char *name);
+
+/** \return the lines that the marker \p text says are lost; 0 if it does not. */
+uint64_t losses_of_marker(const char *text, size_t len);
 
 /** Raises each count to the one that \p line tells, a capture_capabilities, if that is
  * more. */

@@ -99,7 +99,8 @@ static void report_why(struct text *out, const struct verify_stream *s)
 
 static const char *report_state(const struct verify_session *session)
 {
-    return session->state == VERIFY_OPEN    ? ", not complete yet"
+    return session->loss ? ", not complete: lines were dropped while recording"
+           : session->state == VERIFY_OPEN  ? ", not complete yet"
            : session->state == VERIFY_ENDED ? ", not complete: lines of it are missing"
                                             : "";
 }
@@ -173,10 +174,11 @@ void verify_report_json(struct text *out, const struct verify_shown *shown)
     text_json_string(out, shown->path);
     text_puts(out, shown->session ? "" : ",\"unreadable\":true");
     text_printf(out,
-                ",\"equal\":%s,\"complete\":%s,\"unread_files\":%u,\"unlisted\":%s,"
-                "\"channels\":[",
+                ",\"equal\":%s,\"complete\":%s,\"recording_loss\":%s,\"unread_files\":%u,"
+                "\"unlisted\":%s,\"channels\":[",
                 equal ? "true" : "false",
-                session->state == VERIFY_COMPLETE ? "true" : "false", session->unread,
+                session->state == VERIFY_COMPLETE ? "true" : "false",
+                session->loss ? "true" : "false", session->unread,
                 session->unlisted ? "true" : "false");
     for (unsigned i = 0; i < session->count; i++) {
         text_puts(out, i ? "," : "");

@@ -426,6 +426,28 @@ def what_is_lost_at_the_end_of_the_files_is_no_success(place):
     check("not complete: lines of it are missing" in _verify(place, backend, rc=1).stdout, "in words")
 
 
+def a_session_whose_recorder_dropped_lines_is_told_alike_by_all(place):
+    """It is equal, and never becomes complete. The closing record is older than the last marker."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.line("device", "capture_capabilities", losses={"lines": 3})
+    (writer.dir / ".gpufl-transport-loss.spool.0.json").write_text('{"lines":1}\n')
+    (writer.dir / ".gpufl-transport-loss.spool.1.json").write_text('{"lines":3}\n')
+    writer.end()
+    done = lib.upload(place, backend.url)
+    check(f"lines were dropped while recording 1 session: {writer.id}" in done.result["message"], done.stdout)
+    said = _verify(place, backend, rc=0).stdout
+    check("not complete: lines were dropped while recording\n" in said and "complete yet" not in said, said)
+    session, = json.loads(_verify(place, backend, "--json", rc=0).stdout)["sessions"]
+    equal((session["equal"], session["complete"], session["recording_loss"]), (True, False, True), session)
+    told = place.run("gpufl", "status", place.logs).stdout
+    check("lines were dropped while recording" in told and "  lost while recording: 4 lines: " in told, told)
+    export = place.run("gpufl", "export", writer.dir)
+    check(": lost: 4 lines: " in export.stderr, export.stderr)
+    (writer.dir / ".gpufl-transport-loss.spool.1.json").unlink()
+    check("  lost while recording: 3 lines: " in place.run("gpufl", "status", place.logs).stdout, "the record counts more")
+
+
 def sessions_of_the_other_layouts_are_not_compared(place):
     lib.copy_samples(place)
     backend = lib.Backend(place, "--api-key", lib.KEY)

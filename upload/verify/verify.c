@@ -261,6 +261,7 @@ static gpufl_status verify_look(struct looking *look, struct verify_session *out
     }
     if (status == GPUFL_OK) {
         out->unread = scan->unread.names;
+        out->loss = scan->has_loss;
         out->unlisted = scan_is_unlisted(scan) && out->state == VERIFY_OPEN;
         out->unpublished = scan->has_tmp && scan->layout == SESSION_WINDOWS;
         verify_gone(look, out);

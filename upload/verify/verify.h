@@ -19,6 +19,7 @@ struct verify_session {
     bool unlisted;    /**< which channels it has is not known: its manifest is there and
                            cannot be read, and the backend does not take the session for
                            complete */
+    bool loss;        /**< its recorder dropped lines: it never becomes complete */
     bool unpublished; /**< layout of 1.3: its writer's `.tmp` is there */
     unsigned count;
     struct verify_stream stream[VERIFY_STREAMS_MAX];
