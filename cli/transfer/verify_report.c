@@ -37,6 +37,23 @@ static void report_missing(struct text *out, const struct verify_stream *s)
     }
 }
 
+/* What was told may have been lost when it was told, and have come back since. */
+static void report_told_losses(struct text *out, const struct reply_end *has)
+{
+    if (has->losses || has->skips) {
+        text_printf(out,
+                    "the backend knows that lines are missing: %" PRIu32
+                    " lost and %" PRIu32 " refused ranges%s",
+                    has->losses, has->skips,
+                    has->lost_after ? "; and was told that what followed is lost" : "");
+    } else if (has->at.lines) {
+        text_puts(out, "the backend has all lines that are here, and was told that what "
+                       "followed is lost");
+    } else {
+        text_puts(out, "the backend has nothing of it, and was told that all is lost");
+    }
+}
+
 static void report_why(struct text *out, const struct verify_stream *s)
 {
     const struct stream_place *has = &s->backend.at;
@@ -61,11 +78,7 @@ static void report_why(struct text *out, const struct verify_stream *s)
         text_printf(out, "file %" PRIu32 " is not what the backend has", s->file);
         break;
     case VERIFY_LOSSY:
-        text_printf(out,
-                    "the backend knows that lines are missing: %" PRIu32
-                    " lost and %" PRIu32 " refused ranges%s",
-                    s->backend.losses, s->backend.skips,
-                    s->backend.lost_after ? ", and what follows" : "");
+        report_told_losses(out, &s->backend);
         break;
     case VERIFY_NO_FILES:
         text_printf(out, "no file is here, and the backend has %" PRIu64 " %s",

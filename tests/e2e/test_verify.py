@@ -423,7 +423,28 @@ def what_is_lost_at_the_end_of_the_files_is_no_success(place):
     equal((session["equal"], session["complete"]), (False, False), session)
     equal((channels["device"]["result"], channels["device"]["lost_after"]), ("lossy", True), session)
     equal(channels["system"]["result"], "equal", session)
-    check("not complete: lines of it are missing" in _verify(place, backend, rc=1).stdout, "in words")
+    said = _verify(place, backend, rc=1).stdout
+    check("not complete: lines of it are missing" in said, said)
+    check("  device: the backend has all lines that are here, and was told that what followed is lost\n" in said, said)
+
+
+def what_was_given_up_and_came_back_is_told_as_it_is(place):
+    """An active file was away, and its lines are at the backend since it is back: no range of them is missing."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.line("device", times=9)
+    writer.end()
+    active = writer.active("device")
+    active.rename(place.path / "kept")
+    equal(lib.upload(place, backend.url, "--timeout=30").returncode, 1, "it is missed")
+    equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "it is given up")
+    equal(lib.upload(place, backend.url, "--timeout=30").returncode, 0, "the rest is sent")
+    (place.path / "kept").rename(active)
+    equal(lib.upload(place, backend.url, "--timeout=30").returncode, 0, "it is sent")
+    equal(backend.export(writer.id, "device"), bytes(writer.written["device"]), "all lines are there")
+    said = _verify(place, backend, rc=1).stdout
+    check("  device: the backend has all lines that are here, and was told that what followed is lost\n" in said, said)
+    check("0 lost" not in said, said)
 
 
 def a_session_whose_recorder_dropped_lines_is_told_alike_by_all(place):
