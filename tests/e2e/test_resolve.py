@@ -157,7 +157,7 @@ def an_answer_tells_what_was_given_up_before_a_batch_was_under_way(place):
             done = asked.result()
         equal((done.returncode, done.stderr), (0, ""), done.stdout)
         check("given up: 1 file (files that may hold records are not read)" in done.stdout, done.stdout)
-        check(f"; its files stay in {writer.dir}; " in done.stdout, done.stdout)
+        check(f"; the files that are there stay in {writer.dir}; " in done.stdout, done.stdout)
         check("resolve.failed" not in agent.log.read_text(), agent.log.read_text())
         writer.end()
         until(lambda: sink.completes() == 1, "complete")

@@ -84,7 +84,7 @@ def _says(scene, writer, case, running, said):
         check(f": {ELSE[key].format(logs=scene.logs, id=writer.id)}\n" in said, said)
         return None
     who = "the uploader that serves the directory" if running else "gpufl-agent or gpufl upload"
-    found = re.search(r": given up: (.*?) \((.*)\); its files stay in (.*); (.*)\n$", said)
+    found = re.search(r": given up: (.*?) \((.*)\); the files that are there stay in (.*); (.*)\n$", said)
     check(found, said)
     equal(found.groups()[:3], (GIVEN_UP[case], HELD[WHY.get(key, key)][1].split(": ")[0], f"{scene.logs}/run-1/{writer.id}"),
           said)

@@ -108,7 +108,8 @@ void resolve_text_end(const struct root *root, const char *path,
     }
     const char *who = engine->config.ack_only ? "gpufl-agent or gpufl upload"
                                               : "the uploader that serves the directory";
-    text_append_to(out, "; its files stay in %.400s/%s; ", root->path, path);
+    text_append_to(out, "; the files that are there stay in %.400s/%s; ", root->path,
+                   path);
     if (out->compared) {
         text_append_to(out, "%s compares them with what the backend has", who);
     } else if (left || may_be) {
