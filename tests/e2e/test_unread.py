@@ -444,6 +444,40 @@ def a_second_form_of_a_sealed_file_is_not_passed_over(place):
         equal((done.returncode, sink.completes()), (0, 1), done.stdout)
 
 
+def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
+    """As `gunzip -k` leaves them when it is killed, and gzip while it runs: no message makes anybody move the whole one
+    away, and nothing is lost if somebody does."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for n, (cut, sent) in enumerate((cut, sent) for cut in ("line", "middle", "empty", "gz") for sent in (0, 4)):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        writer.line("device", times=max(sent, 1))
+        if sent:
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "the first lines")
+        writer.line("device", times=20)
+        writer.rotate("device")
+        writer.line("device")
+        writer.end()
+        plain = writer.dir / "device.1.log"
+        packed = writer.dir / "device.1.log.gz"
+        data = plain.read_bytes()
+        line_end = len(b"".join(data.splitlines(True)[:9]))
+        packed.write_bytes(gzip.compress(data)[:-30 if cut == "gz" else None])
+        plain.write_bytes({"line": data[:line_end], "middle": data[:line_end + 20], "empty": b"", "gz": data}[cut])
+        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+        equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
+              f"{cut} {sent} {done.stdout}")
+        check("device.1.log.gz: the file is there uncompressed, too: remove the shorter one" in done.result["message"],
+              done.result)
+        (packed if cut == "gz" else plain).unlink()
+        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+        equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)
+        equal(place.run("gpufl", "verify", logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY}).returncode,
+              0, "verify")
+        lib.holds(backend, writer)
+
+
 def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
     """Of each name one form is read. What the other holds may be something else."""
     for n, name in enumerate(("device.1.log", "device.log")):

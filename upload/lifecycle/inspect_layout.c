@@ -44,8 +44,9 @@ static void inspect_say_unread(struct session *session, enum unread_reason reaso
     session->unread_said |= (uint8_t)(1u << reason);
     log_warn(engine->config.log, "session.refused",
              "session=%s names=%u example=\"%s\" reason=\"%s\" note=\"not read: the "
-             "session is not complete until they are moved away\"",
-             session->id, group->names, group->example, unread_text(reason));
+             "session is not complete until %s\"",
+             session->id, group->names, group->example, unread_text(reason),
+             reason == UNREAD_SECOND ? "one of the two is left" : "they are moved away");
     trouble_say(&engine->trouble, "session %s: %u %s not read, for example %s: %s",
                 session->id, group->names, plural(group->names, "file is", "files are"),
                 group->example, unread_text(reason));

@@ -63,9 +63,9 @@ static bool scan_has(const struct scanned_dir *dir, const char *file)
     return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The compressed form is read only where the plain one is not there; of a window that was
- * published, the plain one where the compressed one is not. Numbers of the layout of 1.1
- * only rise: one that is still at its number was there when the other form was. */
+/* The compressed form is read only where the plain one is not there, or, live, ends; of a
+ * window that was published, the plain one where the compressed one is not. Numbers of
+ * 1.1 only rise: one that is still at its number was there when the other form was. */
 static bool scan_is_second_form(const struct scanned_dir *dir, const char *file,
                                 const struct layout_name *name, const struct stat *st)
 {
@@ -102,7 +102,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
         return GPUFL_OK;
     }
     if (scan_is_second_form(dir, file, name, &st)) {
-        unread_add(&scan->unread, UNREAD_LAYOUT, file);
+        unread_add(&scan->unread, dir->live ? UNREAD_SECOND : UNREAD_LAYOUT, file);
         return GPUFL_OK;
     }
     if (st.st_mtim.tv_sec > scan->last_write_s) {

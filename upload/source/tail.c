@@ -12,48 +12,6 @@
 #include "base/file.h"
 #include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
-#include "upload/source/told.h"
-
-/* Another tool may have left it of a file that was restored and sealed since. Where
- * inspections compare it in steps, this compares as much as a step. \return 0 if it
- * is the active file, else an errno. */
-static int active_left_over(const struct sys *sys, const struct tail_where *w, int fd)
-{
-    struct file_known found = file_known_of(fd);
-    struct tail_where in;
-    struct second_known none = {0};
-    struct second_search *search = NULL;
-    int64_t budget = w->second ? SECOND_FORM_STEP_BYTES : INT64_MAX;
-    const int64_t before = budget;
-    enum second_form form = SECOND_FORM_UNREADABLE;
-    if (w->known && file_known_same(w->known, &found)) {
-        return 0;
-    }
-    int dir = tail_where_enter(sys, w, &in);
-    if (dir < 0) {
-        return 0;
-    }
-    bool failed = false;
-    if (w->offset == 0 &&
-        (told_is_earlier(sys, dir, w->channel, w->file, &failed) || failed)) {
-        close(dir);
-        return failed ? EIO : ENOENT;
-    }
-    const struct second_place place = {.sys = sys,
-                                       .dir = dir,
-                                       .channel = w->channel,
-                                       .files = w->second ? w->second->files : 0,
-                                       .known = w->second ? w->second : &none};
-    gpufl_status status = second_form_step(&place, &search, &budget, &form);
-    second_form_stop(search);
-    close(dir);
-    if (w->cache) {
-        (void)gz_cache_spend(w->cache, (uint64_t)(before - budget));
-    }
-    return status == GPUFL_BUSY || form == SECOND_FORM_UNREADABLE ? EIO
-           : form == SECOND_FORM_OTHER                            ? 0
-                                                                  : ENOENT;
-}
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
  * opened as the active file may be a later one: the numbered file is right. Other tools
@@ -81,7 +39,7 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
         layout_active(active, w->channel, true);
         fd = tail_where_open(sys, w, active);
         error = errno;
-        int left_over = fd >= 0 ? active_left_over(sys, w, fd) : 0;
+        int left_over = fd >= 0 ? tail_where_left_over(sys, w, fd) : 0;
         if (left_over) {
             close(fd);
             fd = -1;
@@ -271,6 +229,34 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
     return status;
 }
 
+/* The plain file of a sealed number was read to its end. A program that unpacked it may
+ * have been killed: then the compressed one, which is beside it, holds the rest. */
+static gpufl_status read_longer(const struct sys *sys, const struct tail_where *w,
+                                int plain, char *buf, size_t cap, struct tail_chunk *out)
+{
+    struct tail_chunk longer = {.mark = w->mark, .sealed = true, .packed = true};
+    int fd = tail_where_open_packed(sys, w);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    if (out->hole || memchr(buf, '\n', out->len)) {
+        out->at_end = false; /* all of that comes first */
+        close(fd);
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    gpufl_status status = tail_where_goes_on(sys, w, plain, fd);
+    if (status == GPUFL_OK) {
+        status = check_live(sys, w, fd, &longer);
+        status = longer.other || longer.shorter ? GPUFL_ERR_NOT_FOUND : status;
+    }
+    if (status == GPUFL_OK) {
+        status = read_gzip(w, fd, buf, cap, &longer);
+        *out = longer;
+    }
+    close(fd);
+    return status;
+}
+
 static gpufl_status read_live(const struct sys *sys, const struct tail_where *w,
                               char *buf, size_t cap, struct tail_chunk *out)
 {
@@ -282,6 +268,11 @@ static gpufl_status read_live(const struct sys *sys, const struct tail_where *w,
     if (status == GPUFL_OK) {
         status = out->packed ? read_gzip(w, fd, buf, cap, out)
                              : read_plain(sys, w, fd, buf, cap, out);
+    }
+    bool ends = status == GPUFL_OK ? out->at_end : out->shorter;
+    if (out->sealed && !out->packed && ends) {
+        gpufl_status longer = read_longer(sys, w, fd, buf, cap, out);
+        status = longer == GPUFL_ERR_NOT_FOUND ? status : longer;
     }
     close(fd);
     return status;
@@ -350,6 +341,11 @@ static enum file_match compare_in(const struct sys *sys, const struct tail_where
     }
     enum file_match match = chunk.packed ? FILE_MATCHES : match_plain(sys, w, fd);
     close(fd);
+    fd = match == FILE_SHORTER && chunk.sealed ? tail_where_open_packed(sys, w) : -1;
+    if (fd >= 0) { /* it was read on there */
+        close(fd);
+        match = FILE_MATCHES;
+    }
     return match;
 }
 

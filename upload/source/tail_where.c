@@ -197,7 +197,7 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
                  tail_where_stat(sys, w, 0, &next, &gz);
     return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || ((uint64_t)sealed.st_size == w->offset &&
+           (gz || ((uint64_t)sealed.st_size <= w->offset &&
                    !tail_where_is_written(sys, w, &sealed)));
 }
 
@@ -286,4 +286,80 @@ bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
         close(dir);
     }
     return reached;
+}
+
+/* Where inspections compare it in steps, this compares as much as a step. */
+int tail_where_left_over(const struct sys *sys, const struct tail_where *w, int fd)
+{
+    struct file_known found = file_known_of(fd);
+    struct tail_where in;
+    struct second_known none = {0};
+    struct second_search *search = NULL;
+    int64_t budget = w->second ? SECOND_FORM_STEP_BYTES : INT64_MAX;
+    const int64_t before = budget;
+    enum second_form form = SECOND_FORM_UNREADABLE;
+    if (w->known && file_known_same(w->known, &found)) {
+        return 0;
+    }
+    int dir = tail_where_enter(sys, w, &in);
+    if (dir < 0) {
+        return 0;
+    }
+    bool failed = false;
+    if (w->offset == 0 &&
+        (told_is_earlier(sys, dir, w->channel, w->file, &failed) || failed)) {
+        close(dir);
+        return failed ? EIO : ENOENT;
+    }
+    const struct second_place place = {.sys = sys,
+                                       .dir = dir,
+                                       .channel = w->channel,
+                                       .files = w->second ? w->second->files : 0,
+                                       .known = w->second ? w->second : &none};
+    gpufl_status status = second_form_step(&place, &search, &budget, &form);
+    second_form_stop(search);
+    close(dir);
+    if (w->cache) {
+        (void)gz_cache_spend(w->cache, (uint64_t)(before - budget));
+    }
+    return status == GPUFL_BUSY || form == SECOND_FORM_UNREADABLE ? EIO
+           : form == SECOND_FORM_OTHER                            ? 0
+                                                                  : ENOENT;
+}
+
+int tail_where_open_packed(const struct sys *sys, const struct tail_where *w)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_numbered(name, w->channel, w->file, true);
+    int fd = tail_where_open(sys, w, name);
+    errno = fd < 0 && errno == ELOOP ? ENOENT : errno; /* not a regular file */
+    return fd;
+}
+
+/* What stands last in the plain file is in the other one, and something follows. Where
+ * the position is behind it, that was found before. */
+gpufl_status tail_where_goes_on(const struct sys *sys, const struct tail_where *w,
+                                int plain, int gz)
+{
+    struct gz_cache once = {0};
+    struct gz_cache *cache = w->cache ? w->cache : &once;
+    struct stat st;
+    char next;
+    size_t len = 0;
+    if (fstat(plain, &st) < 0) {
+        return GPUFL_ERR_IO;
+    }
+    const uint64_t size = (uint64_t)st.st_size;
+    if (size < w->offset) {
+        return GPUFL_OK;
+    }
+    const struct record_mark mark = file_mark_read(sys, plain, size);
+    enum file_match match = file_mark_match(sys, gz, cache, &mark, size);
+    gpufl_status status = match == FILE_MATCHES
+                              ? gz_cache_read(cache, gz, size, &next, 1, &len)
+                          : match == FILE_LATER ? GPUFL_BUSY
+                                                : GPUFL_ERR_NOT_FOUND;
+    bool goes_on = len > 0 && !cache->plain;
+    gz_cache_close(&once);
+    return status == GPUFL_BUSY ? GPUFL_BUSY : goes_on ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }

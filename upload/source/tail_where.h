@@ -74,6 +74,23 @@ struct tail_unreadable tail_where_unreadable(const struct sys *sys,
                                              const struct tail_where *where,
                                              uint32_t highest);
 
+/** Opens the compressed form of sealed file where->file. \return as
+ * tail_where_open_either.
+ */
+int tail_where_open_packed(const struct sys *sys, const struct tail_where *where);
+
+/** Whether \p gz, the compressed form of sealed file where->file, begins with all of
+ * \p plain, the other form of it, and goes on: one of the two was cut off. \return
+ * GPUFL_OK if so; GPUFL_ERR_NOT_FOUND; GPUFL_BUSY; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status tail_where_goes_on(const struct sys *sys,
+                                           const struct tail_where *where, int plain,
+                                           int gz);
+
+/** Whether \p fd, a compressed active file, is one that another tool left of a file that
+ * was restored and sealed since. \return 0 if it is the active file; ENOENT if it is left
+ * over; EIO. */
+int tail_where_left_over(const struct sys *sys, const struct tail_where *where, int fd);
+
 /** Opens the directory once for several files: *in is \p where beneath it. \return the
  * descriptor, which the caller closes, or -1 with errno, as above. */
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,

@@ -15,6 +15,8 @@
     X(NAME, "name", "not a name that a writer makes")                                    \
     X(NUMBER, "number", "its number is beyond the limit of its layout")                  \
     X(LAYOUT, "layout", "not a file of the layout of its session")                       \
+    X(SECOND, "second_form",                                                             \
+      "the file is there uncompressed, too: remove the shorter one of the two")          \
     X(DAMAGED, "damaged", "it cannot be read to its end")
 
 #define UNREAD_ENUM_(id, key, text) UNREAD_##id,
