@@ -34,7 +34,7 @@ static bool read_problem_begins_later(struct stream *st)
     }
     uint32_t next = st->file < st->lowest ? st->lowest : st->file + 1;
     position_begin_at(st, next, st->positions ? 0 : st->offset, st->head);
-    st->lost = st->lost || sent; /* nobody can bring it back: the backend is told */
+    st->lost = st->lost && !sent; /* the backend is told, but nobody gave that up */
     st->gap = st->gap || !sent;
     st->jump = st->positions;
     struct record_stream record = stream_record(st);

@@ -230,8 +230,9 @@ bool stream_knows_end(const struct stream *stream);
  * of which a person gave up the first files before anything was sent ends at nothing. */
 bool stream_ends_at(const struct stream *stream, const struct stream_place *place);
 
-/** \return true if the backend was told by others that lines of it are lost: whatever its
- * files hold of them, the backend takes them no more. */
+/** \return true if the backend was told that lines of it are lost, and nobody gave them
+ * up here: others told it, or the backend went back behind files that were deleted here
+ * once they were sent. It takes them no more. */
 bool stream_is_lost_elsewhere(const struct stream *stream);
 
 /** \return why lines of it that the backend was told to be lost keep its session from

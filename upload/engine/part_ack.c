@@ -57,6 +57,9 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
         offer_keep(offer, now_ms);
         return;
     }
+    if (offer->part.start.given) {
+        stream_say_lost_elsewhere(st);
+    }
     if (lost_nothing) { /* the backend had it, and what lies before it, by then */
         position_note_whole(st);
     }
