@@ -68,13 +68,14 @@ class Model:
         if any(s.expired for s in own.values()):
             return 410
         lost = {c for c, p in channels.items() if c not in own and place_of(p) == ZERO and p.get("lost_after")}
-        channels = {c: p for c, p in channels.items() if c not in lost}
-        if {c: s.end for c, s in own.items()} != {c: place_of(p) for c, p in channels.items()}:
+        unsaid = {c for c, s in own.items() if c not in channels and s.end == ZERO and s.lost_after}
+        claimed = {c: place_of(p) for c, p in channels.items() if c not in lost}
+        if {c: s.end for c, s in own.items() if c not in unsaid} != claimed:
             return 409
         if not own:
             return 404
         for c, p in channels.items():
-            own[c].lost_after |= p.get("lost_after", False)
+            self.streams.setdefault((session, c), Stream()).lost_after |= p.get("lost_after", False)
         ended = lost or self.state.get(session) == "ended"
         self.state[session] = "ended" if ended or any(s.losses or s.skips or s.lost_after for s in own.values()) else "verified"
         return 200
