@@ -201,13 +201,18 @@ static const char *const sql[S_COUNT] = {
         " session JOIN channel ON channel.session = session.id WHERE sid = ?1 AND"
         " name = ?2))) AND (?13 OR NOT EXISTS (SELECT 1 FROM session LEFT JOIN claimant"
         " ON claimant.session = session.id WHERE sid = ?1 AND (complete <> 0 OR"
-        " owner IS NOT NULL)))"
+        " owner IS NOT NULL))) AND NOT EXISTS (SELECT 1 FROM stream WHERE sid = ?1 AND"
+        " expired <> 0)"
         " ON CONFLICT(sid, channel) DO UPDATE SET file = ?7, offset = ?8, lines = ?9,"
         " crc = ?10, losses = losses + ?11, skips = skips + ?12, lost_after = 0"
-        " WHERE file = ?3 AND offset = ?4 AND lines = ?5 AND crc = ?6 AND expired = 0",
+        " WHERE file = ?3 AND offset = ?4 AND lines = ?5 AND crc = ?6",
     [S_FILE_CRC] = "UPDATE stream SET file_crc = ?3 WHERE sid = ?1 AND channel = ?2",
-    [S_STREAM] = "SELECT file, offset, lines, crc, file_crc, losses, skips, lost_after,"
-                 " expired FROM stream WHERE sid = ?1 AND channel = ?2",
+    [S_STREAM] = "SELECT 1 FROM stream WHERE sid = ?1 AND channel = ?2",
+    /* A session was deleted as a whole, with the channels that were to come. */
+    [S_STREAM_END] =
+        "SELECT ifnull(file, 1), offset, lines, crc, file_crc, losses, skips,"
+        " lost_after, any_expired FROM (SELECT max(expired) AS any_expired FROM"
+        " stream WHERE sid = ?1) LEFT JOIN stream ON sid = ?1 AND channel = ?2",
     [S_STREAMS] = "SELECT channel, file, offset, lines, crc, file_crc, losses, skips,"
                   " lost_after, expired FROM stream WHERE sid = ?1 ORDER BY channel",
     [S_IS_WINDOWED] = "SELECT 1 FROM session JOIN channel ON channel.session ="

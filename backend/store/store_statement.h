@@ -61,6 +61,7 @@ enum statement {
     S_MOVE_END,
     S_FILE_CRC,
     S_STREAM,
+    S_STREAM_END,
     S_STREAMS,
     S_IS_WINDOWED,
     S_WINDOWED,

@@ -77,13 +77,13 @@ static struct stored_end end_column(sqlite3_stmt *s, int at)
 gpufl_status store_streams_end(struct store *store, const char *session,
                                const char *channel, struct stored_end *out)
 {
-    sqlite3_stmt *s = statement_use(store, S_STREAM);
+    sqlite3_stmt *s = statement_use(store, S_STREAM_END);
     statement_bind_text(s, 1, session);
     statement_bind_text(s, 2, channel);
     int rc = sqlite3_step(s);
     *out = rc == SQLITE_ROW ? end_column(s, 0) : (struct stored_end){.at.file = 1};
     sqlite3_reset(s);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+    return rc == SQLITE_ROW ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
 gpufl_status store_streams_visit(struct store *store, const char *session,

@@ -66,7 +66,8 @@ GPUFL_MUST gpufl_status store_streams_take(struct store *store,
                                            const char *hostname,
                                            enum stream_verdict *verdict);
 
-/** The end of a stream: (1, 0) when nothing of it is stored. */
+/** The end of a stream: (1, 0) when nothing of it is stored. It is expired if any stream
+ * of its session is. */
 GPUFL_MUST gpufl_status store_streams_end(struct store *store, const char *session,
                                           const char *channel, struct stored_end *out);
 

@@ -505,6 +505,9 @@ def deleted_sessions_do_not_come_again(place):
     equal(ask_place(backend, SESSION, "device", 1, 0)[0], 410, "its places")
     equal(claim(backend, SESSION, device=part.end)[0], 410, "a claim")
     equal(post(backend, line(1), window=("w1", "device", 1))[0], 409, "without positions")
+    answer, = send(backend, _part(ZERO, line(1), channel="sass"))
+    equal((answer["verdict"], answer["end"]["expired"]), ("expired", True), "a channel that begins")
+    equal(ask_place(backend, SESSION, "sass", 1, 0)[0], 410, "its places")
     equal(backend.session(SESSION), None, "it stays away")
 
 

@@ -44,12 +44,13 @@ class Model:
     def judge(self, key, part):
         stream, reopens = self.stream(part), part.said.get("reopens")
         closed = self.state[key[0]] != "open" and not reopens
-        if stream.end == part.said["begin"] and not stream.expired and not closed:
+        expired = any(s.expired for (i, _), s in self.streams.items() if i == key[0])
+        if stream.end == part.said["begin"] and not expired and not closed:
             self.streams[key] = stream
             self.store(stream, part)
             self.state[key[0]] = "open"
             return "stored"
-        return "known" if stream.end == part.end else "expired" if stream.expired else "complete" if closed else "conflict"
+        return "known" if stream.end == part.end else "expired" if expired else "complete" if closed else "conflict"
 
     def store(self, stream, part):
         said, end = part.said, part.end
