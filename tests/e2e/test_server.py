@@ -234,6 +234,25 @@ def a_name_that_does_not_resolve_is_tried_again(place):
     equal(agent.wait(20 * lib.SLOW), 0, "exit code")
 
 
+def why_a_part_waits_is_said_and_not_whose_end_is_waited_for(place):
+    """Other channels have ended, and wait for the end of the one that is kept back."""
+    backend, writer = lib.Backend(place, "--api-key", lib.KEY), Live(place.logs)
+    for status in (404, 405, 409):
+        with Gateway(backend.url, lambda *_: gateway.PASS) as g:
+            writer.line("scope", times=5)
+            equal(lib.upload(place, g.url).returncode, 0, "it is sent")
+            writer.line("scope", times=5)
+            writer.end()
+            g.plan = lambda *_, s=status: answer(s)
+            done = lib.upload(place, g.url, "--timeout=1s")
+            equal(done.returncode, 1, done.stdout)
+            check(f"session {writer.id}, channel scope waits: the backend does not support positions now; the time limit"
+                  in done.result["message"], done.stdout)
+            g.plan = lambda *_: gateway.PASS
+            equal(lib.upload(place, g.url).returncode, 0, "all of it")
+        writer = Live(place.logs)
+
+
 def a_certificate_that_nobody_signed_is_refused_and_nothing_is_lost(place):
     session = lib.job(place, 0.1)
     pem = place.path / "own.pem"

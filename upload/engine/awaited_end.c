@@ -4,8 +4,16 @@
 
 #include <stdio.h>
 
+#include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
+
+/* The backend may refuse what comes before its end. */
+static const char *awaited_end_why(const struct stream *awaited)
+{
+    const struct offer *offer = awaited->offer;
+    return offer && offer->waits_why[0] ? offer->waits_why : NULL;
+}
 
 static void awaited_end_of(const struct session *s, struct engine_summary *out)
 {
@@ -14,7 +22,12 @@ static void awaited_end_of(const struct session *s, struct engine_summary *out)
         const struct stream *st = s->stream[i];
         bool waits = st->at_shutdown && st->rest == STREAM_PENDING && !st->offer;
         const struct stream *awaited = waits ? shutdown_awaits(st, now_ms) : NULL;
-        if (awaited) {
+        const char *why = awaited ? awaited_end_why(awaited) : NULL;
+        if (why) {
+            snprintf(out->awaited, sizeof out->awaited,
+                     "session %.200s, channel %s waits: %s", s->path,
+                     stream_channel(awaited), why);
+        } else if (awaited) {
             snprintf(out->awaited, sizeof out->awaited,
                      "session %.200s: its channel %s has ended, and the end of %s is "
                      "waited for",

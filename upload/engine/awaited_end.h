@@ -6,7 +6,8 @@
 #include "upload/engine/engine_report.h"
 
 /** Names in out->awaited the first channel that has ended, and another one of its session
- * whose end is waited for; "" = there is none. Files are read for that. */
+ * whose end is waited for, or why that one waits; "" = there is none. Files are read for
+ * that. */
 void awaited_end_note(const struct engine *engine, struct engine_summary *out);
 
 #endif
