@@ -228,6 +228,41 @@ static void a_complete_session_of_which_it_had_less_is_held(void **state)
     }
 }
 
+static int delete_and_tell_no_ends(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE ? 410
+           : r->kind == TRANSPORT_ENDS   ? rig->mark
+                                         : RIG_REGISTRY;
+}
+
+/* Nor does one go on for ever that follows fewer channels than the one before it. */
+static void an_end_that_was_deleted_is_not_told_without_pause(void **state)
+{
+    (void)state;
+    for (int fewer = 0; fewer < 2; fewer++) {
+        struct rig *rig = rig_positions_on(rig_ended_session(5));
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_stop(rig);
+        start_backend_again(rig);
+        rig->reply_body = "{\"error\":\"expired\"}";
+        rig->mark = fewer ? RIG_REGISTRY : 404;
+        rig->answer = delete_and_tell_no_ends;
+        set_expired(rig, true);
+        rig->channels.count -= fewer * 2; /* device, and scope */
+        rig_start(rig);
+        rig_run(rig, MINUTES_MS, false);
+        if (!fewer) {
+            rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"gzip\"]}";
+        }
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 2, 100);
+        assert_int_equal(rig_summary(rig).sessions_done, fewer);
+        rig_delete(rig);
+    }
+}
+
 static int let_a_gateway_answer_the_end(struct rig *rig, const struct rig_request *r)
 {
     (void)rig;
@@ -375,6 +410,7 @@ int main(void)
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
         cmocka_unit_test(a_complete_session_of_which_it_had_less_is_held),
+        cmocka_unit_test(an_end_that_was_deleted_is_not_told_without_pause),
         cmocka_unit_test(a_gateway_tells_nothing_of_retention),
         cmocka_unit_test(a_damaged_file_at_the_end_is_not_asked_for_all_the_time),
         cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),

@@ -323,17 +323,21 @@ static void completion_accepted(struct session *session,
 
 /* Retention has deleted the session. If it was complete before, it stays so where the
  * backend had all of it. */
-static void completion_expired(struct session *session, uint64_t now_ms)
+static void completion_expired(struct session *session,
+                               const struct transport_reply *reply, uint64_t now_ms)
 {
     owner_ok(session);
     if (session->was_done && end_seek_had_all(session)) {
         session->outcome = session->outcome_before;
+        end_claim_note_epoch(session);
         (void)completion_done(session);
-        return;
+    } else if (session->was_done && !session->root->engine->origin.positions) {
+        completion_failed(session, reply, now_ms); /* it tells no ends now */
+    } else {
+        session_set_state(session, SESSION_OPEN);
+        end_seek_expired(session, now_ms);
+        session_mark(session);
     }
-    session_set_state(session, SESSION_OPEN);
-    end_seek_expired(session, now_ms);
-    session_mark(session);
 }
 
 /* By an answer that says that there is no such endpoint or session, or that the origin
@@ -369,7 +373,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         completion_accepted(session, reply, now_ms);
     } else if (session->claim &&
                reply_says_expired(status, reply->body, reply->body_len)) {
-        completion_expired(session, now_ms);
+        completion_expired(session, reply, now_ms);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
     } else if (completion_is_moot(session, status)) {

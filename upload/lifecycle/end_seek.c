@@ -296,12 +296,18 @@ void end_seek_rest(struct stream *st, enum held_reason reason, uint64_t now_ms)
     st->seek_at_ms = now_ms + SEEK_AGAIN_MS;
 }
 
+/* Of a channel that is not followed, nothing is asked. */
+static bool seek_asks(const struct stream *st)
+{
+    return st->positions && st->channel < st->session->root->channels.count;
+}
+
 bool end_seek_had_all(const struct session *session)
 {
     uint64_t epoch = session->root->engine->origin.epoch;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
-        if (st->positions && st->end.at.file && st->end.epoch != epoch) {
+        if (seek_asks(st) && st->end.at.file && st->end.epoch != epoch) {
             return false;
         }
     }
@@ -312,10 +318,10 @@ void end_seek_expired(struct session *session, uint64_t now_ms)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        if (st->positions && session->was_done) {
+        if (session->was_done && seek_asks(st)) {
             st->unproved = true;
             seek_wait(st, now_ms);
-        } else if (st->positions) {
+        } else if (st->positions && !session->was_done) {
             expired_note(st);
         }
     }

@@ -26,7 +26,8 @@ void end_seek_rest(struct stream *stream, enum held_reason reason, uint64_t now_
  */
 void end_seek_forget(struct stream *stream);
 
-/** \return true if each end was proved in the backend's present epoch. */
+/** \return true if each end of a channel that is followed was proved in the backend's
+ * present epoch. */
 bool end_seek_had_all(const struct session *session);
 
 /** Retention has deleted the session, which is held. Of one that was complete, the ends
