@@ -177,10 +177,13 @@ enum session_depth session_depth_of(const struct sys *sys, const char *path,
     char *slash = strrchr(d.found, '/');
     if (depth == SESSION_DEPTH_BELOW && slash) {
         *slash = '\0';
+        char deep[280];
+        int len = snprintf(deep, sizeof deep, ", %s%s", path, d.found + 1);
+        bool fits = len > 0 && (size_t)len < sizeof deep; /* half a path helps nobody */
         snprintf(why, 512,
                  "'%.150s': no session lies in it, or in a directory in it, but deeper "
-                 "(give the directory that holds them, %.120s%.180s)",
-                 path, path, d.found + 1);
+                 "(give the directory that holds them%s)",
+                 path, fits ? deep : "");
     }
     return depth;
 }
