@@ -177,7 +177,7 @@ enum session_depth session_depth_of(const struct sys *sys, const char *path,
     char *slash = strrchr(d.found, '/');
     if (depth == SESSION_DEPTH_BELOW && slash) {
         *slash = '\0';
-        char deep[280];
+        char deep[250];
         int len = snprintf(deep, sizeof deep, ", %s%s", path, d.found + 1);
         bool fits = len > 0 && (size_t)len < sizeof deep; /* half a path helps nobody */
         snprintf(why, 512,
