@@ -141,6 +141,38 @@ def files_that_are_closed_to_this_user(place):
         _opened_again(place, writer, writer.dir / name)
 
 
+def what_is_not_a_file_has_the_name_of_the_next_one(place):
+    """The writer seals nothing over it, and the active file is whole: none of it is given up, and all of it is sent
+    once the name is free."""
+    for number, (name, sent, make) in enumerate((
+            ("device.1.log", False, os.mkdir), ("device.1.log", True, os.mkfifo), ("device.1.log.gz", False, os.mkdir),
+            ("device.1.log", True, lambda path: path.symlink_to("/etc/hostname")))):
+        place.logs = place.path / f"in-the-way-{number}"
+        place.logs.mkdir(mode=0o700)
+        writer = Live(place.logs)
+        _lines(writer)
+        path = writer.dir / name
+        with Sink(declare=True) as sink:
+            if sent:
+                lib.upload(place, sink.url)
+                _lines(writer)
+            writer.end()
+            make(path)
+            _give(place)
+            reason = f"{HELD['in_the_way'][1]} ({name}: not a regular file)"
+            done = _upload(place, sink)
+            equal(_is_held(place, done, "in_the_way"), [], "no command")
+            check(reason in done.stdout, f"{reason}: {done.stdout}")
+            for what, code in ((f"{writer.id}/device", 1), (writer.id, 0), (writer.id, 1)):
+                gives_up = place.run("gpufl", "resolve", place.logs, what, **AS_USER)
+                said = gives_up.stdout + gives_up.stderr
+                equal((gives_up.returncode, f"nothing of device can be given up: {reason}" in said), (code, True), said)
+                check("scope" not in said and "what is left" not in said, said)
+            equal((_upload(place, sink).returncode, sink.completes()), (1, 0), "it is in the way")
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+            _goes_on(place, sink, writer)
+
+
 def a_closed_window_behind_one_that_is_gone_is_not_given_up_with_it(place):
     writer = Windows(place.logs)
     lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
@@ -543,6 +575,7 @@ TESTS = {
     "damaged": test_resolve.a_rotated_file_that_is_damaged_is_passed,
     "unreadable": a_sealed_file_that_cannot_be_read,
     "closed": files_that_are_closed_to_this_user,
+    "in_the_way": what_is_not_a_file_has_the_name_of_the_next_one,
     "rotated_gone": a_rotated_file_that_is_gone,
     "window_missing": test_resolve.windows_that_are_gone_are_passed,
     "window_unreadable": a_window_that_cannot_be_read,

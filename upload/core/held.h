@@ -40,6 +40,8 @@ enum held_exit {
     X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
     X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
     X(CLOSED, "closed", MEND, "a file cannot be read: let this user read it")            \
+    X(IN_THE_WAY, "in_the_way", MEND,                                                    \
+      "what is not a file has the name of its next file: move it away")                  \
     X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \
     X(WINDOW_MISSING, "window_missing", RESOLVE,                                         \
       "a window is missing: one before the newest, or the last of its channel")          \

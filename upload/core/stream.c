@@ -271,21 +271,24 @@ bool stream_asks_first(struct stream *st, enum held_reason reason)
     return true;
 }
 
-bool stream_is_closed(struct stream *st, uint32_t file)
+enum held_reason stream_unreadable(struct stream *st, uint32_t file)
 {
     struct tail_where where = stream_where(st);
     where.file = file;
     where.sealed_only = file <= st->highest;
     st->unreadable =
         tail_where_unreadable(st->session->root->engine->config.sys, &where, st->highest);
-    return tail_unreadable_is_closed(&st->unreadable);
+    return tail_unreadable_is_closed(&st->unreadable)                    ? HELD_CLOSED
+           : tail_unreadable_is_in_the_way(&st->unreadable, st->highest) ? HELD_IN_THE_WAY
+                                                                         : HELD_NOT;
 }
 
 static bool stream_hold_is_of_reading(enum held_reason reason)
 {
-    return reason == HELD_CLOSED || reason == HELD_UNREADABLE ||
-           reason == HELD_WINDOW_UNREADABLE || reason == HELD_WINDOW_SIDECAR ||
-           reason == HELD_BATCH || reason == HELD_REFUSED_BATCH;
+    return reason == HELD_CLOSED || reason == HELD_IN_THE_WAY ||
+           reason == HELD_UNREADABLE || reason == HELD_WINDOW_UNREADABLE ||
+           reason == HELD_WINDOW_SIDECAR || reason == HELD_BATCH ||
+           reason == HELD_REFUSED_BATCH;
 }
 
 void stream_hold_text(const struct stream *st, enum held_reason reason,
@@ -309,8 +312,9 @@ void stream_hold(struct stream *st, enum held_reason reason)
         st->rest = STREAM_DRAINED;
         return;
     }
-    if (stream_hold_is_of_reading(reason) && stream_is_closed(st, st->file)) {
-        reason = HELD_CLOSED; /* nothing is to be given up */
+    if (stream_hold_is_of_reading(reason)) {
+        enum held_reason why = stream_unreadable(st, st->file);
+        reason = why != HELD_NOT ? why : reason; /* nothing is to be given up */
     }
     enum held_reason last = (enum held_reason)st->hold_reason;
     if (!held_was_said(st->holds_said, last, reason)) {

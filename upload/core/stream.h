@@ -279,9 +279,10 @@ bool stream_asks_first(struct stream *stream, enum held_reason reason);
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, enum held_reason reason);
 
-/** Looks whether the modes of its files keep it from being read at \p file. \return true
- * if so. */
-bool stream_is_closed(struct stream *stream, uint32_t file);
+/** Looks whether something is to be mended for it to be read at \p file. \return
+ * HELD_CLOSED if that is the mode of a file, HELD_IN_THE_WAY if what has its name is
+ * none, and the active file can be read; HELD_NOT. */
+enum held_reason stream_unreadable(struct stream *stream, uint32_t file);
 
 /** What stands in its way, for people, if that is \p reason. \p stream: NULL = no file is
  * named. */

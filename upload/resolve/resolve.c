@@ -143,18 +143,19 @@ static bool resolve_lost_elsewhere(const struct resolving *r)
     return true;
 }
 
-/* A person gives up what is gone: this need only be opened. */
-static bool resolve_is_closed(const struct resolving *r)
+/* A person gives up what is gone: this need only be opened, or uncovered. */
+static bool resolve_is_to_be_mended(const struct resolving *r)
 {
     struct stream *st = r->stream;
     char text[HELD_TEXT_MAX];
-    bool closed = stream_is_closed(st, r->pass_first ? r->pass_first : r->to.file);
-    if (closed) {
-        stream_hold_text(st, HELD_CLOSED, text);
+    enum held_reason why =
+        stream_unreadable(st, r->pass_first ? r->pass_first : r->to.file);
+    if (why != HELD_NOT) {
+        stream_hold_text(st, why, text);
         snprintf(r->out->why, sizeof r->out->why, "nothing of %s can be given up: %s",
                  stream_channel(st), text);
     }
-    return closed;
+    return why != HELD_NOT;
 }
 
 static void resolve_stream(struct stream *st, struct resolve_result *out)
@@ -172,11 +173,11 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
         (void)resolve_lost_elsewhere(&r);
         return;
     }
-    if (resolve_is_closed(&r)) {
+    if (resolve_is_to_be_mended(&r)) {
         return;
     }
     resolve_find(&r);
-    bool done = gz->busy || resolve_is_closed(&r) || resolve_told(&r) ||
+    bool done = gz->busy || resolve_is_to_be_mended(&r) || resolve_told(&r) ||
                 resolve_copy(&r) || resolve_lost_elsewhere(&r);
     if (done || gz->busy) {
         out->busy += gz->busy;

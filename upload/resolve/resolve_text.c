@@ -112,6 +112,8 @@ void resolve_text_end(const struct root *root, const char *path,
                    path);
     if (out->compared) {
         text_append_to(out, "%s compares them with what the backend has", who);
+    } else if (out->why[0]) {
+        text_append_to(out, "%s", out->why);
     } else if (left || may_be) {
         text_append_to(out, "what is left%s is %s%s", may_be ? ", if anything," : "",
                        out->foreign ? "not sent: it was complete from another user's "

@@ -83,6 +83,12 @@ bool tail_unreadable_is_closed(const struct tail_unreadable *file)
     return file->error == EACCES || file->error == EPERM;
 }
 
+/* A writer seals no file over what is none, so its active one has that number. */
+bool tail_unreadable_is_in_the_way(const struct tail_unreadable *file, uint32_t highest)
+{
+    return file->error == ELOOP && !file->sidecar && file->file > highest;
+}
+
 void tail_unreadable_text(const struct tail_unreadable *file, const char *channel,
                           char *out, size_t size)
 {

@@ -63,6 +63,10 @@ struct tail_unreadable {
 /** \return true if nothing but its mode, or its owner, is in the way. */
 bool tail_unreadable_is_closed(const struct tail_unreadable *file);
 
+/** \return true if it is no regular file and has the number of the active one, which is
+ * beyond \p highest. */
+bool tail_unreadable_is_in_the_way(const struct tail_unreadable *file, uint32_t highest);
+
 /** Its name and the reason, for people: " (device.1.log: Permission denied)", or "". */
 void tail_unreadable_text(const struct tail_unreadable *file, const char *channel,
                           char *out, size_t size);
