@@ -96,7 +96,9 @@ static void one_that_others_have_begun_is_not_gone_on_in(void **state)
     assert_int_equal(renameat(dir.own.fd, "device.log", dir.own.fd, "device.1.log"), 0);
     dirs_append(dir.path, "device.log", "");
     engine_rescan(rig->engine);
+    unsigned before = rig->loops;
     rig_run(rig, 5000, false);
+    assert_true(rig->loops - before < 100);
     append(&dir, 1, false);
     session_dir_restore_names(&dir);
     assert_int_equal(dir.file[CHANNEL_DEVICE].rotated, 1);

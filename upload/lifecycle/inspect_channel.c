@@ -13,13 +13,15 @@
 /* A turn's decoding counts like as many names as are listed at once. */
 #define NAME_BYTES (GZ_CACHE_STEP_BYTES / (4 * VISITS_STEP_NAMES))
 
-/* Its writer has not made the next file, which was waited for. One that could not take
- * the seal back either may write on in the file. */
+/* Its writer has not begun the next file, which was waited for, though another program
+ * may have made one. One that could not take the seal back either may write on in the
+ * file. */
 static bool inspect_is_between_files(const struct stream *st)
 {
+    const struct sys *sys = st->session->root->engine->config.sys;
     const struct tail_where where = stream_where(st);
     return stream_is_between_files(st) && !session_writer_is_gone(st->session) &&
-           !tail_has_more(st->session->root->engine->config.sys, &where);
+           !tail_has_more(sys, &where) && !tail_where_has_next(sys, &where);
 }
 
 /* The size of its active file if nothing new is in it. */
@@ -59,8 +61,8 @@ static bool inspect_is_pending(const struct session *session, const struct strea
         return !st->all_read;
     case SESSION_LIVE:
         return st->file < sealed ||
-               (st->file == sealed && !inspect_is_between_files(st)) ||
-               inspect_is_active_pending(st, seen);
+               (st->file == sealed ? !inspect_is_between_files(st)
+                                   : inspect_is_active_pending(st, seen));
     }
     return true;
 }
