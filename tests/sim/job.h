@@ -36,6 +36,7 @@ enum job_harm {
 struct job_stream {
     struct inode *file; /**< the active one */
     uint64_t read;      /**< of it */
+    uint64_t left;      /**< of half a line behind which others cut it */
     struct inode *half; /**< of which others do not see the last write whole */
     struct text written;
     struct text expired; /**< what the origin had of it when it deleted the session */

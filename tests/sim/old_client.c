@@ -238,3 +238,18 @@ void old_client_end(struct old_client *old, const char *const *channel, int chan
         __wrap_close(old->lock_fd);
     }
 }
+
+bool old_client_was_packing(const struct old_client *old, const struct inode *dir)
+{
+    char plain[INODE_NAME_MAX];
+    for (unsigned i = 0; old->layout == OLD_SHIFTING && i < dir->names; i++) {
+        const char *name = dir->name[i].name;
+        size_t len = strlen(name);
+        bool gz = len > 3 && strcmp(name + len - 3, ".gz") == 0;
+        snprintf(plain, sizeof plain, "%.*s", (int)(gz ? len - 3 : 0), name);
+        if (gz && inode_look(dir, plain)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/sim/inode.h"
+
 #define OLD_CHANNELS_MAX 4
 
 enum old_layout {
@@ -35,6 +37,11 @@ size_t old_client_append(struct old_client *old, const char *channel, const char
 
 /** Seals the active file of a channel, of which the client has number \p index. */
 void old_client_rotate(struct old_client *old, const char *channel, int index);
+
+/** \return true if, in its directory \p dir, both forms of a file are there, as of one
+ * that was killed between the calls of a compression: the compressed one is empty or
+ * torn. */
+bool old_client_was_packing(const struct old_client *old, const struct inode *dir);
 
 /** Writes nothing more. */
 void old_client_end(struct old_client *old, const char *const *channel, int channels);
