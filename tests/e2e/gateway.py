@@ -12,6 +12,8 @@ import struct
 import threading
 import time
 
+from lib import until
+
 PASS = "pass"
 DRIBBLE = "dribble"                # the backend's answer, byte by byte
 RESET_BEFORE = "reset before"      # the body is read
@@ -36,6 +38,7 @@ class Gateway:
         self.backend, self.plan, self.positions = (host, int(port)), plan, positions
         self.lock = threading.Lock()
         self.batches = 0
+        self.open = 0  # connections
         self.kept = False
         self.heads = []
         self.stored = set()  # ids that were stored although the client does not know
@@ -53,6 +56,8 @@ class Gateway:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
+                with self.lock:
+                    self.open += 1
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
@@ -61,6 +66,15 @@ class Gateway:
             kept = False
             while self._request(client, kept):
                 kept = True
+        with self.lock:
+            self.open -= 1
+
+    def until_served(self):
+        """Until what clients have sent that are gone was answered. They are accepted in the order in which they came."""
+        with socket.create_connection(self.listener.getsockname()) as last:
+            last.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            _some(last)
+        until(lambda: not self.open, "all clients are gone")
 
     def _request(self, client, kept):
         data = b""

@@ -217,12 +217,14 @@ static bool change_has_url(const struct root *root, const struct record_origin *
     return strcmp(root->origin.now.url, record->url) == 0;
 }
 
-/* An earlier journal may have been lost. Positions, or a registry of identities that did
- * not come from it, would tell what was stored. */
+/* An earlier journal may have been lost; a progress file may be older than it was.
+ * Positions, or a registry of identities that did not come from it, would tell what was
+ * stored. */
 static void change_say_new(struct root *root)
 {
     const struct engine *engine = root->engine;
-    bool is_new = root->backend == BACKEND_UNNOTED && !root->origin.now.url[0];
+    bool is_new = !root->origin.now.url[0] &&
+                  (root->backend == BACKEND_UNNOTED || journal_is_new(root->journal));
     if (is_new && !root->said_new && engine->origin.state == ORIGIN_KNOWN &&
         !engine->origin.positions && root->by_path.count) {
         root->said_new = true;
