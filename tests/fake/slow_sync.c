@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: while the file $FAKE_SLOW_SYNC exists, a sync takes five seconds, as on a
  * disk that is about to fail; and while $FAKE_SLOW_READ does, a large read takes one, or
- * one of 30,000 bytes a tenth if $FAKE_SLOW_READS is set. */
+ * one of 30,000 bytes a tenth if $FAKE_SLOW_READS is set. The names of files that were
+ * synced are appended to $FAKE_SYNCED. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LARGE_BYTES 200000
 #define SOME_BYTES  30000
+
+static void note_synced(int fd, const char *to)
+{
+    char link[64];
+    char path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    int file = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    path[n > 0 ? n++ : 0] = '\n';
+    if (n <= 0 || write(file, path, (size_t)n) != n) {
+        abort();
+    }
+    close(file);
+}
 
 static int slow(int fd, const char *name)
 {
@@ -17,7 +34,12 @@ static int slow(int fd, const char *name)
     if (flag && access(flag, F_OK) == 0) {
         sleep(5);
     }
-    return real(fd);
+    int failed = real(fd);
+    const char *synced = getenv("FAKE_SYNCED");
+    if (!failed && synced) {
+        note_synced(fd, synced);
+    }
+    return failed;
 }
 
 int fdatasync(int fd)
