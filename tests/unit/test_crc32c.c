@@ -7,6 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include "base/crc32c.h"
 #include "base/crc32c_combine.h"
 #include "base/crc32c_processor.h"
@@ -68,6 +75,23 @@ static void each_way_finds_the_same_checksum(void **state)
     }
 }
 
+/* As the processor itself tells; on ARM, the kernel, as no program may ask. */
+static void an_instruction_that_is_there_is_found(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    assert_true(__get_cpuid(1, &a, &b, &c, &d));
+    assert_int_equal(crc32c_processor_has_it(), (c & bit_SSE4_2) && (c & bit_PCLMUL));
+#elif defined(__aarch64__)
+    unsigned long has = getauxval(AT_HWCAP);
+    assert_int_equal(crc32c_processor_has_it(),
+                     (has & HWCAP_CRC32) && (has & HWCAP_PMULL));
+#else
+    assert_false(crc32c_processor_has_it());
+#endif
+}
+
 static void a_checksum_is_continued(void **state)
 {
     (void)state;
@@ -115,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_values_are_found),
         cmocka_unit_test(each_way_finds_the_same_checksum),
+        cmocka_unit_test(an_instruction_that_is_there_is_found),
         cmocka_unit_test(a_checksum_is_continued),
         cmocka_unit_test(checksums_are_joined_without_the_bytes),
         cmocka_unit_test(zeros_need_not_be_there),
