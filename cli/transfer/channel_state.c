@@ -246,7 +246,7 @@ static bool was_given_up(int root, const char *path, const struct scan_channel *
                                      .offset = at->offset,
                                      .mark = at->mark,
                                      .mark_at = at->offset};
-    if (at->at.state == END_COPY) {
+    if (at->at.state == END_COPY || (at->at.state == END_CUT && at->marks & MARK_LOST)) {
         return !at->mark.bytes || tail_compare(&sys_real, &where) != FILE_MATCHES;
     }
     return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);

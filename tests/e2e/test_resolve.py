@@ -811,6 +811,44 @@ def lines_behind_a_copy_that_replaced_the_active_file_are_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="another program replaced it")
 
 
+def the_rest_of_an_active_file_that_was_given_up_is_sent_when_it_is_back(place):
+    """Cut, given up, and told to be lost; then the file is whole again: all of it is stored, and that is told."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for n, (killed, by_agent) in enumerate(((False, False), (False, True), (True, False))):
+        logs = _logs(place, n)
+        writer = Live(logs)
+        write(writer)
+        lib.upload(place, backend.url, directory=logs)
+        write(writer)
+        writer.die() if killed else writer.end()
+        active = writer.active("device")
+        whole = active.read_bytes()
+        active.write_bytes(whole[:200])
+        equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
+        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
+        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs) if by_agent else None
+        if not agent:
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "told")
+        until(lambda w=writer: backend.session(w.id)["state"] == "ended_with_losses", "the loss is told")
+        status = place.run("gpufl", "status", logs)
+        equal((status.returncode, "part of it was given up" in status.stdout), (0, True), status.stdout)
+        active.write_bytes(b"x" * (len(whole) - 1) + b"\n")  # nothing of it was ever sent
+        done = None if agent else lib.upload(place, backend.url, directory=logs)
+        status = place.run("gpufl", "status", logs)
+        check(agent or (done.result["message"], "wait" in status.stdout) == ("nothing to send", False), status.stdout)
+        active.write_bytes(whole)
+        status = place.run("gpufl", "status", logs)
+        check(agent or "bytes wait" in status.stdout, status.stdout)
+        done = None if agent else lib.upload(place, backend.url, directory=logs)
+        until(lambda w=writer: backend.complete(w.id), f"killed {killed} agent {by_agent}")
+        lib.holds(backend, writer)
+        until(lambda f=logs: place.run("gpufl", "status", f).returncode == 0, "status")
+        check("complete, verified" in place.run("gpufl", "status", logs).stdout, "status")
+        if agent:
+            agent.terminate()
+            agent.wait(40 * lib.SLOW)
+
+
 def a_session_that_is_away_for_good_is_forgotten(place):
     for n, by_agent in enumerate((False, True)):
         logs = _logs(place, n)

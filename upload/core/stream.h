@@ -159,6 +159,8 @@ struct stream {
     bool lost : 1; /**< a person gave up part of it */
     bool lost_after : 1; /**< what follows its farthest end was declared lost, which its
                             files need not tell */
+    bool rest_lost : 1;  /**< that is all that is lost: own files have just what the
+                            backend had by then */
     bool all_read : 1;   /**< everything up to `seen` was read */
     bool positions : 1;  /**< it goes by positions, for good */
     bool unproved : 1;   /**< the backend has told another end, or its own is void */

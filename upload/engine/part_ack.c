@@ -45,13 +45,28 @@ static bool part_settle_skip(struct offer *offer)
     return position_quarantine(offer->stream, &record);
 }
 
-static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
+/* A person gave up what followed, and it came back: up to the last line of its writer,
+ * the backend has all of it. */
+static bool part_lost_nothing_after(const struct stream *st, bool shutdown,
+                                    const struct reply_end *end)
+{
+    const struct session *session = st->session;
+    const struct tail_where where = stream_where(st);
+    bool none = !end->losses && !end->skips && !end->lost_after && !st->lost_after;
+    return st->rest_lost && st->lost && !st->gap && none &&
+           (shutdown ||
+            (session_writer_is_gone(session) &&
+             tail_where_reaches_told(session->root->engine->config.sys, &where)));
+}
+
+static void part_settle(struct offer *offer, const struct reply_end *end, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
     const struct engine *engine = st->session->root->engine;
     bool skip = offer->part.skip != NULL;
-    bool lost_nothing = offer->part.start.given && losses == 0;
-    offer->part.losses = losses;
+    /* The backend had it, and what lies before it, by then. */
+    bool lost_nothing = offer->part.start.given && end->losses == 0;
+    offer->part.losses = end->losses;
     if (skip ? !part_settle_skip(offer)
              : !position_settle(offer, offer->record.lines, SETTLED_ACKED)) {
         offer_keep(offer, now_ms);
@@ -60,7 +75,7 @@ static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
     if (offer->part.start.given) {
         stream_say_lost_elsewhere(st);
     }
-    if (lost_nothing) { /* the backend had it, and what lies before it, by then */
+    if (lost_nothing || part_lost_nothing_after(st, offer->is_shutdown, end)) {
         position_note_whole(st);
     }
     st->reopens = st->owned;
@@ -121,7 +136,7 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
     st->owned = st->owned || (complete && !foreign && said->owner);
     if (stream_place_is(&said->end.at, &offer->part.end) &&
         said->end.file_crc == offer->part.file_crc) {
-        part_settle(offer, said->end.losses, now_ms);
+        part_settle(offer, &said->end, now_ms);
         return;
     }
     if (stream_place_is(&said->end.at, &offer->part.begin) && !again) {
@@ -179,7 +194,7 @@ static void part_judge(struct offer *offer, const struct transport_reply *reply,
     switch (said->verdict) {
     case PART_STORED:
     case PART_KNOWN:
-        part_settle(offer, said->end.losses, now_ms);
+        part_settle(offer, &said->end, now_ms);
         break;
     case PART_CONFLICT:
     case PART_COMPLETE:

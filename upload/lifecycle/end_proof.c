@@ -124,8 +124,7 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
     const struct shifting_walk *walk = &p->own.found;
     const struct file_run *run = walk->at.head ? &walk->run : &p->run;
     struct stream_end own = {.head = walk->at.head, .mark = run->mark, .torn = run->torn};
-    bool blind = own.head && !st->head; /* of its own, it does not know the file */
-    bool same = !st->voided && !blind && stream_ends_at(st, &p->told.at);
+    bool same = !st->voided && (!own.head || st->head) && stream_ends_at(st, &p->told.at);
     if (!p->check && !p->file_only && !own.head) {
         ranges_release_stored(st, &p->told);
     }
@@ -133,6 +132,7 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
         return PROOF_WAITS;
     }
     if (!p->check) {
+        st->rest_lost = !p->file_only && p->told.lost_after;
         position_note_told(st, &p->told, !same);
     }
     if (!p->check && !same && own.head) {

@@ -170,17 +170,17 @@ static bool growth_is_anothers(const struct growth_channel *c,
 }
 
 /* \return true if its disk lost what was delivered of the channel, and nothing is new.
- * Where a person gave up the rest, the file may be an earlier one. */
+ * Where a person gave up the rest, the file may be an earlier one, or be whole again. */
 static bool growth_was_cut(const struct growth_channel *c)
 {
     const struct tail_where where = growth_where(c);
-    if (c->at.end.state == END_COPY) {
+    if (c->at.end.state == END_COPY ||
+        (c->at.end.state == END_CUT && c->at.marks & MARK_LOST)) {
         return !c->later &&
                !(c->at.mark.bytes &&
                  tail_compare(c->root->engine->config.sys, &where) == FILE_MATCHES);
     }
-    return c->at.end.state == END_CUT && !c->later &&
-           (c->shorter || c->at.marks & MARK_LOST);
+    return c->at.end.state == END_CUT && !c->later && c->shorter;
 }
 
 static bool growth_rewritten(const struct growth_channel *c)
