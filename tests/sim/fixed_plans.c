@@ -18,6 +18,9 @@
 #define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 7 * 30000), WRITE(3)
 #define WRITE_AT      18
 
+/* Something in front of the origin answers with one status, by its place in gateway.c. */
+#define GATEWAY(status) STEP(MOODY, 3 * (3 * (status) + 2) + 1, 89)
+
 /* Which call of a write is the second rename of a rotation. */
 #define PAUSE_AT 31
 
@@ -273,6 +276,24 @@ static const struct {
       .missing_max = 1},
      {BEGIN, WRITE(1), WRITE(1), STEP(MOVE_FILE, 0, 0), WAIT(19000),
       STEP(MOVE_FILE, 0, 0), WAIT(9000)}},
+    {"a_gateway_that_is_at_its_limit",
+     {PLAIN, .server = SERVER_WINDOWS},
+     {BEGIN, GATEWAY(1), WRITE(6), WAIT(19000), STEP(KILL, 0, 0), WAIT(19000), WRITE(6),
+      END}},
+    {"a_gateway_that_forbids",
+     {PLAIN, .server = SERVER_NOTHING},
+     {BEGIN, GATEWAY(2), WRITE(6), WAIT(19000), WRITE(6), END}},
+    {"a_gateway_that_answers_as_one_that_has_closed_the_session",
+     {PLAIN},
+     {BEGIN, WRITE(6), GATEWAY(3), WAIT(19000), STEP(KILL, 0, 0), WAIT(19000), WRITE(6),
+      END}},
+    {"a_gateway_that_refuses_lines", /* and what it refused is in quarantine */
+     {PLAIN, .lacks = true},
+     {BEGIN, WAIT(19000), GATEWAY(4), WRITE(6), WAIT(19000), STEP(MOODY, 0, 0), WRITE(6),
+      WAIT(9000), END}},
+    {"a_gateway_that_shows_a_page",
+     {PLAIN},
+     {GATEWAY(6), BEGIN, WRITE(6), WAIT(19000), WRITE(6), WAIT(9000), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/gateway.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
 #include "tests/support/pick.h"
@@ -30,6 +31,7 @@ struct letter {
     uint64_t answered_ms;
     bool lost; /* its answer */
     bool repeated;
+    bool page; /* the answer is a gateway's */
     int status;
     uint64_t retry_after_ms;
     struct text answer;
@@ -178,21 +180,6 @@ static gpufl_status network_submit(void *self, const struct transport_request *r
     return GPUFL_OK;
 }
 
-/* Statuses that leave the lines with their sender. A single line is not refused for its
- * size. */
-static int moody_status(const struct letter *letter)
-{
-    static const int status[] = {408, 425, 429, 500, 502, 503, 504, 401, 404};
-    enum transport_kind kind = letter->request.kind;
-    /* A version that lacks it would answer so: that is believed. */
-    unsigned believed = kind == TRANSPORT_PROBE ? 2 : kind == TRANSPORT_COMPLETE ? 1 : 0;
-    bool lines = letter->request.kind == TRANSPORT_PARTS;
-    if (lines && letter->request.len > 2000 && pick(3) == 0) {
-        return 413;
-    }
-    return status[pick(sizeof status / sizeof status[0] - believed)];
-}
-
 /* Something on the way changes a letter of a line, as nothing should. Batches have no
  * checksum of what they decode to. */
 static void change_line(struct server_request *r)
@@ -251,12 +238,15 @@ static void arrive(struct letter *letter, bool again)
     if (happens(server->lossy_percent) && pick(8) == 0) {
         change_line(&letter->request);
     }
-    letter->status = happens(server->moody_percent) && !again ? moody_status(letter) : 0;
+    bool moody = happens(server->moody_percent) && !again;
+    letter->status = moody ? gateway_status(server, &letter->request) : 0;
+    letter->page = letter->status && server->gateway;
     if (!letter->status) {
         letter->status = server_answer(server, &letter->request, &letter->answer);
     } else if (letter->status == 429 || letter->status == 503) {
         letter->retry_after_ms = pick(2) * pick(60000);
     }
+    text_puts(&letter->answer, letter->page ? "<html>no</html>" : "");
     const char *said = letter->answer.data ? letter->answer.data : "";
     count_question(letter);
     history_say("#%u arrives%s: %d %.*s", letter->number, again ? " again" : "",
@@ -344,6 +334,7 @@ static bool network_take(void *self, struct transport_reply *reply)
                                       .maybe_received = l->lost || l->repeated,
                                       .retry_after_ms = l->retry_after_ms,
                                       .took_ms = 20,
+                                      .web_page = l->page && !silent,
                                       .body = ""};
     if (silent) {
         copy_name(reply->error, sizeof reply->error, "the network lost it");
@@ -353,6 +344,9 @@ static bool network_take(void *self, struct transport_reply *reply)
         text_append(&end->last, "", 1);
         reply->body = end->last.data;
         reply->body_len = l->answer.len;
+    }
+    if (reply->kind == TRANSPORT_PROBE) {
+        gateway_note_probe(network.server, reply->status, &end->doubts);
     }
     history_say("#%u is answered with %d", l->number, reply->status);
     l->from = NULL;

@@ -14,6 +14,7 @@
 struct network_end {
     int pid;
     unsigned in_flight;
+    unsigned doubts;  /**< answers in a row by which the origin was perhaps not asked */
     struct text last; /**< the body that the reply taken last points to */
 };
 

@@ -11,6 +11,8 @@
 #include "tests/sim/history.h"
 #include "tests/sim/lines.h"
 
+#define LINE_MIN_BYTES 40u
+
 /* Without positions, which windows of the existing client have not, what was stored is
  * known from one journal alone. Where that was lost, or where there are two, lines come
  * again or are put into quarantine. */
@@ -24,7 +26,22 @@ static bool is_by_journal(const struct world *world, const struct job *job)
 
 static bool may_come_twice(const struct world *world, const struct job *job)
 {
-    return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING;
+    return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING ||
+           world->server.doubted;
+}
+
+/* Something in front of the origin has refused lines: they are in quarantine, which was
+ * said, or given up. After 409, without positions, they count as stored where an answer
+ * was lost before: an origin that has closed the session says so. */
+static bool was_refused(const struct world *world, const struct job *job, unsigned lines)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        bytes += uploader_refused_bytes(&world->uploader[i], job->dir.id);
+    }
+    bool enough = job->old.layout ? bytes > 0 : bytes > lines * LINE_MIN_BYTES;
+    return world->server.closed ||
+           (enough && (world->server.refused || world->server.doubted));
 }
 
 /* What retention has deleted does not come back, unless the origin itself does. */
@@ -133,13 +150,15 @@ static bool may_lack(const struct world *world, const struct job *job, int state
 {
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
            is_held_late(world, job) ||
-           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED));
+           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED ||
+                           world->server.closed));
 }
 
 static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
 {
     return job->harm & JOB_HAS_COPY || is_held_late(world, job) ||
-           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED)) ||
+           (state == 1 && (is_by_journal(world, job) || job->harm & JOB_EXPIRED ||
+                           world->server.closed)) ||
            job->old.layout;
 }
 
@@ -170,7 +189,8 @@ static bool may_stay_open(const struct world *world, const struct job *job)
 {
     bool lockless = world->plan.far || job->old.layout == OLD_SHIFTING;
     return may_miss(world, job) || job->harm & (JOB_HAS_OTHERS | JOB_TORN_PACK) ||
-           is_torn(job) || (lockless && !job->shut_down) || is_unknown(world, job) ||
+           was_refused(world, job, 0) || is_torn(job) || (lockless && !job->shut_down) ||
+           is_unknown(world, job) ||
            world->server.kind == SERVER_NOTHING; /* what comes again opens it */
 }
 
@@ -271,7 +291,7 @@ static void judge_job(struct world *world, const struct job *job)
     if (missing && says_all && !may_lack(world, job, state)) {
         history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,
                      missing, first);
-    } else if (missing && !may_miss(world, job)) {
+    } else if (missing && !may_miss(world, job) && !was_refused(world, job, missing)) {
         history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
     } else if (!says_all && !may_stay_open(world, job)) {
         history_fail("not complete", "%.8s is %s", job->dir.id, states[state]);

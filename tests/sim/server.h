@@ -31,7 +31,12 @@ struct server {
     char expiring[129]; /**< the session that retention is deleting, a step a request */
     unsigned expiring_bodies; /**< of a step */
     unsigned moody_percent;   /**< of answers that are not those of the database */
-    unsigned lossy_percent;   /**< of requests and answers that get lost */
+    int gateway;  /**< that of what is in front of it, which has one status; 0 = any */
+    bool doubted; /**< a sender had reason to think that it declares nothing */
+    bool refused; /**< lines were, by something in front of it */
+    bool closed; /**< a batch was answered with 409, as by one that had closed its session
+                  */
+    unsigned lossy_percent; /**< of requests and answers that get lost */
     uint64_t slow_ms;
 };
 

@@ -7,6 +7,7 @@
 
 #include "schema/channels.h"
 #include "schema/layout.h"
+#include "tests/sim/gateway.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
 #include "tests/sim/mistaken_sender.h"
@@ -261,6 +262,7 @@ static void step_server(struct world *world, const struct step *step)
     switch (step->kind) {
     case STEP_MOODY:
         server->moody_percent = step->a % 3 ? step->b % 90 : 0;
+        gateway_set(server, step->a / 3);
         break;
     case STEP_LOSSY:
         server->lossy_percent = step->a % 3 ? step->b % 90 : 0;

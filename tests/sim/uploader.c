@@ -2,6 +2,8 @@
 /* Runs engines as processes of a world. */
 #include "tests/sim/uploader.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schema/channels.h"
@@ -19,6 +21,9 @@ static void uploader_log(void *arg, enum log_level level, const char *line)
     const char *held = strstr(line, "session.held session=");
     (void)level;
     text_puts(&u->held, held ? held : "");
+    if (strstr(line, "upload.quarantined ")) {
+        text_printf(&u->refused, "%s\n", line);
+    }
     history_say("%s %d: %s", u->agent ? "agent" : "upload", u->pid, line);
 }
 
@@ -139,6 +144,7 @@ void uploader_stop(struct uploader *u, bool clean)
 void uploader_fini(struct uploader *u)
 {
     text_fini(&u->held);
+    text_fini(&u->refused);
 }
 
 static void uploader_turn(struct uploader *u)
@@ -188,4 +194,21 @@ uint64_t uploader_next_ms(const struct uploader *u)
         next = u->sync_done_ms;
     }
     return !u->agent && u->until_ms < next ? u->until_ms : next;
+}
+
+uint64_t uploader_refused_bytes(const struct uploader *u, const char *session)
+{
+    uint64_t sum = 0;
+    unsigned long long begin;
+    unsigned long long end;
+    char *said = strndup(u->refused.len ? u->refused.data : "", u->refused.len);
+    char *next = said;
+    for (const char *line; (line = strsep(&next, "\n"));) {
+        const char *range = strstr(line, session) ? strstr(line, " begin=") : NULL;
+        if (range && sscanf(range, " begin=%llu end=%llu", &begin, &end) == 2) {
+            sum += end - begin;
+        }
+    }
+    free(said);
+    return sum;
 }

@@ -32,7 +32,8 @@ struct uploader {
     unsigned turns;
     unsigned in_a_row; /**< turns without any time between them */
     unsigned fault_percent;
-    struct text held; /**< what it said of sessions that it holds */
+    struct text held;    /**< what it said of sessions that it holds */
+    struct text refused; /**< … and of ranges that are in quarantine */
 };
 
 void uploader_make(struct uploader *u, unsigned index);
@@ -41,6 +42,9 @@ void uploader_make(struct uploader *u, unsigned index);
 void uploader_start(struct uploader *u, const char *path);
 /** Ends it: \p clean as SIGTERM does, else by SIGKILL. */
 void uploader_stop(struct uploader *u, bool clean);
+
+/** \return of how many bytes of a session it said that they are in quarantine. */
+uint64_t uploader_refused_bytes(const struct uploader *u, const char *session);
 
 void uploader_fini(struct uploader *u);
 
