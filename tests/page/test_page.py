@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import lib  # noqa: E402
 from browser import Browser  # noqa: E402
 from lib import check, equal, until  # noqa: E402
+from positions import Part, ZERO, claim, verdicts  # noqa: E402
 from test_backend import SESSION, line, post  # noqa: E402
 from test_dashboard import BASE, COPIES, SOURCE, _launches, _line, _metrics, _names, _records, _rows, _sampled_lines  # noqa: E402
 
@@ -181,6 +182,42 @@ def memory_and_hotspots_are_those_of_the_files(place):
             check(0 < sum(int(row[1]) for row in page.table("Delay")) <= stored, "batches with a time in them")
             sampled, copied, waited = sampled + len(samples), copied + len(copies), waited + len(syncs)
         check(sampled and copied and waited, "the sessions lack something")
+
+
+def what_is_verified_and_what_is_not_there_is_shown(place):
+    """In the list, and on the session's own page."""
+    want = {}
+
+    def ends(page, text, begin=ZERO, shuts_down=True, claimed=None, **loss):
+        session = f"{len(want):08d}-1111-4111-8111-111111111111"
+        want[session] = text
+        for more in ([loss] if loss else []) * (2 if "2 ranges" in text else 1):
+            data = b"no object\n" if "skip" in more else line(1, session)
+            part = Part(session, "device", begin, data, **more)
+            equal(verdicts(page.backend, part), ["stored"], text)
+            begin = part.end
+        part = Part(session, "device", begin, line(2, session, "shutdown" if shuts_down else "x"))
+        equal(verdicts(page.backend, part), ["stored"], text)
+        equal(claim(page.backend, session, device={**part.end, **(claimed or {})})[0], 200, text)
+
+    with _Page(place) as page:
+        ends(page, "complete, verified")
+        ends(page, "ended without shutdown: killed or crashed; verified", shuts_down=False)
+        ends(page, "ended, lines are missing: 1 range is lost", start={"file": 2, "offset": 0, "file_crc": 0})
+        ends(page, "ended, lines are missing: 2 ranges were not sent", skip=True)
+        ends(page, "ended, lines are missing: what followed them is lost", claimed={"lost_after": True})
+        for n, what in ((90, "complete"), (91, "ended without shutdown: killed or crashed")):  # nobody has compared them
+            session = f"{n:08d}-1111-4111-8111-111111111111"
+            want[session] = what
+            equal(post(page.backend, line(1, session, "shutdown" if n == 90 else "x"), session=session)[0], 200, what)
+            equal(post(page.backend, b"", path="/api/v1/events/session-complete", session=session)[0], 200, what)
+        page.open()
+        until(lambda: len(page.table("State")) == len(want), "all are in the list")
+        equal({row[1]: row[0] for row in page.table("State")}, want, "states")
+        for session, text in want.items():
+            page.open(f"#/s/{session}")
+            page.see(session)
+            equal(page.browser.text("#view dd span"), text, "of the session alone")
 
 
 def older_sessions_are_a_button_away(place):
