@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector-lib/core/session_dir.h"
+#include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig_session.h"
 #include "upload/core/held.h"
@@ -81,24 +82,41 @@ static void one_that_is_only_sealed_is_sent(void **state)
     rig_delete(rig);
 }
 
+static struct rig *rig_with_one_line(struct session_dir *dir, const struct log *log)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.flush_interval_ms = 0;
+    rig->config.log = log ? log : rig->config.log;
+    *dir = (struct session_dir){0};
+    assert_int_equal(session_dir_open(dir, rig->root), GPUFL_OK);
+    append(dir, 0, false);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    return rig;
+}
+
+static void run_at_rest(struct rig *rig)
+{
+    unsigned before = rig->loops;
+    engine_rescan(rig->engine);
+    rig_run(rig, 5000, false);
+    assert_true(rig->loops - before <= 100);
+}
+
+static void rotate_as_others(struct session_dir *dir)
+{
+    assert_int_equal(renameat(dir->own.fd, "device.log", dir->own.fd, "device.1.log"), 0);
+    dirs_append(dir->path, "device.log", "");
+}
+
 /* As by logrotate with `create`: the writer goes on in the numbered file for a while. */
 static void one_that_others_have_begun_is_not_gone_on_in(void **state)
 {
     (void)state;
     struct session_dir dir;
-    struct rig *rig = rig_positions_on(rig_new());
-    rig->config.flush_interval_ms = 0;
-    dir = (struct session_dir){0};
-    assert_int_equal(session_dir_open(&dir, rig->root), GPUFL_OK);
-    append(&dir, 0, false);
-    rig_start(rig);
-    rig_run(rig, 5000, false);
-    assert_int_equal(renameat(dir.own.fd, "device.log", dir.own.fd, "device.1.log"), 0);
-    dirs_append(dir.path, "device.log", "");
-    engine_rescan(rig->engine);
-    unsigned before = rig->loops;
-    rig_run(rig, 5000, false);
-    assert_true(rig->loops - before < 100);
+    struct rig *rig = rig_with_one_line(&dir, NULL);
+    rotate_as_others(&dir);
+    run_at_rest(rig);
     append(&dir, 1, false);
     session_dir_restore_names(&dir);
     assert_int_equal(dir.file[CHANNEL_DEVICE].rotated, 1);
@@ -107,6 +125,103 @@ static void one_that_others_have_begun_is_not_gone_on_in(void **state)
     rig_run(rig, 5000, false);
     assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
     assert_int_equal(stored(rig, &dir)->end.at.file, 2);
+    session_dir_close(&dir);
+    rig_delete(rig);
+}
+
+static void a_writer_killed_when_others_have_begun_one_has_ended(void **state)
+{
+    for (int seen_live = 0; seen_live < 2; seen_live++) {
+        (void)state;
+        struct session_dir dir;
+        struct rig *rig = rig_with_one_line(&dir, NULL);
+        rotate_as_others(&dir);
+        append(&dir, 1, false);
+        if (seen_live) {
+            run_at_rest(rig);
+            assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
+        }
+        session_dir_close(&dir);
+        run_at_rest(rig);
+        assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
+/* The disk took the lines of the next file, and not what the lock file was to tell. */
+static void one_that_the_lock_file_tells_late_is_sent(void **state)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        (void)state;
+        char earlier[LAYOUT_TOLD_BYTES];
+        char later[LAYOUT_TOLD_BYTES];
+        struct session_dir dir;
+        struct rig *rig = rig_with_one_line(&dir, NULL);
+        const size_t size = sizeof earlier;
+        assert_int_equal(pread(dir.lock.file.fd, earlier, size, 0), size);
+        append(&dir, 1, true);
+        assert_int_equal(pread(dir.lock.file.fd, later, size, 0), size);
+        assert_int_equal(pwrite(dir.lock.file.fd, earlier, size, 0), size);
+        run_at_rest(rig);
+        assert_int_equal(stored(rig, &dir)->end.at.lines, 1);
+        if (killed) {
+            session_dir_close(&dir);
+        } else {
+            assert_int_equal(pwrite(dir.lock.file.fd, later, size, 0), size);
+        }
+        run_at_rest(rig);
+        assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
+        assert_int_equal(stored(rig, &dir)->end.at.file, 2);
+        assert_int_equal(rig_summary(rig).sessions_done, killed);
+        session_dir_close(&dir);
+        rig_delete(rig);
+    }
+}
+
+static void watch_all(void *arg, unsigned root, const char *root_path,
+                      const char *session, bool done)
+{
+    (void)arg, (void)root, (void)root_path, (void)session, (void)done;
+}
+
+static unsigned between_files;
+
+static void log_count(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    between_files += strstr(line, "session.between_files") != NULL;
+}
+
+/* Of a watched session, nothing else changes. */
+static void one_that_a_watched_lock_file_tells_late_is_sent_then(void **state)
+{
+    (void)state;
+    static const struct log log = {.level = LOG_AT_WARN, .write = log_count};
+    char earlier[LAYOUT_TOLD_BYTES];
+    char later[LAYOUT_TOLD_BYTES];
+    struct session_dir dir;
+    struct rig *rig = rig_with_one_line(&dir, &log);
+    const size_t size = sizeof earlier;
+    between_files = 0;
+    engine_visit_changed(rig->engine, watch_all, NULL);
+    assert_int_equal(pread(dir.lock.file.fd, earlier, size, 0), size);
+    append(&dir, 1, true);
+    assert_int_equal(pread(dir.lock.file.fd, later, size, 0), size);
+    assert_int_equal(pwrite(dir.lock.file.fd, earlier, size, 0), size);
+    engine_touch(rig->engine, 0, dir.id);
+    for (int n = 0; n < 3; n++) {
+        rig_run(rig, 1000, false);
+        engine_grew(rig->engine, 0, dir.id, "device.log");
+    }
+    rig_run(rig, 1000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 1);
+    assert_int_equal(between_files, 1);
+    assert_int_equal(pwrite(dir.lock.file.fd, later, size, 0), size);
+    engine_grew(rig->engine, 0, dir.id, LAYOUT_LOCK);
+    rig_run(rig, 1000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
     session_dir_close(&dir);
     rig_delete(rig);
 }
@@ -143,6 +258,9 @@ int main(void)
         cmocka_unit_test(one_that_was_to_be_read_next_is_missed),
         cmocka_unit_test(one_that_is_only_sealed_is_sent),
         cmocka_unit_test(one_that_others_have_begun_is_not_gone_on_in),
+        cmocka_unit_test(a_writer_killed_when_others_have_begun_one_has_ended),
+        cmocka_unit_test(one_that_the_lock_file_tells_late_is_sent),
+        cmocka_unit_test(one_that_a_watched_lock_file_tells_late_is_sent_then),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),
     };

@@ -86,6 +86,9 @@ void next_file_wait(struct stream *st)
         return;
     }
     st->rest = STREAM_DRAINED;
+    if (stream_is_between_files(st)) {
+        return; /* as was told: another file grew */
+    }
     log_warn(
         config->log, "session.between_files",
         "session=%s channel=%s file=%u note=\"its writer has closed this file and not "

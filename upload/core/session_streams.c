@@ -269,12 +269,23 @@ static bool session_stream_grew(struct stream *st, uint64_t now_ms)
     return true;
 }
 
+/* Its lock file may tell next that another file is written. */
+static bool session_is_between_files(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (stream_is_between_files(session->stream[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool session_grew(struct session *session, const char *file, uint64_t now_ms)
 {
     struct layout_name name = layout_parse(file);
     bool several = !*file;
     bool active = name.kind == LAYOUT_ACTIVE && !name.gz;
-    bool known = name.kind == LAYOUT_IS_LOCK;
+    bool known = name.kind == LAYOUT_IS_LOCK && !session_is_between_files(session);
     if (!session_reads_appended(session)) {
         return false;
     }

@@ -79,7 +79,8 @@ bool session_idle(const struct session *session);
 
 /** Notes that a file of a live session grew, or several did (then ""): their channels are
  * due after the flush interval, without an inspection. What is written to its lock file
- * needs none, either. \return false if only an inspection can tell what it means. */
+ * needs none, either, unless a next file is waited for. \return false if only an
+ * inspection can tell what it means. */
 bool session_grew(struct session *session, const char *file, uint64_t now_ms);
 
 #endif
