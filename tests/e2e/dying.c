@@ -2,11 +2,17 @@
 /* A job that ends without gpufl_shutdown while a thread records 100,000 events a second.
  * Usage: dying LOG_DIR WAY [LIBGPUFL]; prints the session id, then lines of evidence: the
  * time of the last scope in ns since 1970, how many scopes must be in the files by now,
- * and for how many ns the writer waited for a CPU (-1 = not known). */
+ * and for how many ns the writer waited for a CPU (-1 = not known).
+ *
+ * With $DYING_KERNELS_MS=n it launches kernels of the fake libcupti, too; a fourth number
+ * says how many were launched n ms before, and must be in the files (-1 = not known): the
+ * time for which the writer waited for a CPU does not count. With $DYING_HOT=n so many
+ * other threads record without a pause, all on one CPU. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,14 +32,21 @@
  * after the first one ended, so it took all that was recorded before. */
 #define ROUNDS 3
 /* The job goes on until the writer has come round so often. */
-#define ROUNDS_MIN 10
+#define ROUNDS_MIN       10
+#define LAUNCHES_EACH_MS 5
+#define PAST             4096
+#define NAPS_MAX         10
 
 static struct {
     _Atomic uint64_t recorded;   /* scopes that were not dropped */
     _Atomic int64_t recorded_ns; /* the time of the last one */
     _Atomic uint64_t kept;       /* scopes that must be in the files */
     _Atomic uint64_t rounds;     /* of the writer */
+    _Atomic uint64_t launched;
+    int64_t kernels_kept; /* kernels that must be */
 } evidence;
+
+static void (*launch)(const char *symbol, int grid);
 
 static int64_t real_ns(void)
 {
@@ -52,44 +65,6 @@ static void sleep_until_next(struct timespec *next, long ms)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
 }
 
-static void *record(void *arg)
-{
-    struct timespec next;
-    (void)arg;
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    for (;;) {
-        for (int i = 0; i < PAIRS_EACH_MS; i++) {
-            struct gpufl_scope scope = gpufl_scope_begin("step");
-            gpufl_scope_end(scope);
-            evidence.recorded += scope.instance != 0;
-        }
-        evidence.recorded_ns = real_ns();
-        sleep_until_next(&next, 1);
-    }
-    return NULL;
-}
-
-/* Notes each time that the writer has taken rows what had been recorded by then. */
-static void *watch(void *arg)
-{
-    uint64_t recorded[ROUNDS] = {0};
-    uint64_t seen = 0;
-    struct timespec next;
-    (void)arg;
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    for (;;) {
-        struct gpufl_stats stats = GPUFL_STATS_INIT;
-        if (gpufl_get_stats(&stats) == GPUFL_OK && stats.scopes_recorded > seen) {
-            seen = stats.scopes_recorded;
-            evidence.kept = recorded[evidence.rounds % ROUNDS];
-            recorded[evidence.rounds % ROUNDS] = evidence.recorded;
-            evidence.rounds++;
-        }
-        sleep_until_next(&next, 1);
-    }
-    return NULL;
-}
-
 static bool read_file(const char *task, const char *name, char *text, int size)
 {
     char path[300];
@@ -102,23 +77,144 @@ static bool read_file(const char *task, const char *name, char *text, int size)
     return read;
 }
 
-/* proc(5): schedstat is the time on a CPU, the time that was waited for one, in ns. */
-static int64_t writers_delay_ns(void)
+/* proc(5): schedstat is the time on a CPU, the time that was waited for one, in ns, and
+ * how often it got one; -1 = not known. A wait counts once it has ended. */
+struct turns {
+    int64_t delay_ns, got;
+};
+
+static struct turns turns_of(const char *task)
 {
     char text[100];
-    int64_t ns = -1;
-    DIR *tasks = opendir("/proc/self/task");
+    struct turns turns = {-1, -1};
+    if (read_file(task, "schedstat", text, sizeof text)) {
+        sscanf(text, "%*d %" SCNd64 " %" SCNd64, &turns.delay_ns, &turns.got);
+    }
+    return turns;
+}
+
+static struct turns writers_turns(void)
+{
+    static char writer[sizeof((struct dirent *)0)->d_name];
+    char text[100];
+    DIR *tasks = writer[0] ? NULL : opendir("/proc/self/task");
     for (struct dirent *e; tasks && (e = readdir(tasks));) {
         if (read_file(e->d_name, "comm", text, sizeof text) &&
-            strcmp(text, "gpufl-writer\n") == 0 &&
-            read_file(e->d_name, "schedstat", text, sizeof text)) {
-            sscanf(text, "%*d %" SCNd64, &ns);
+            strcmp(text, "gpufl-writer\n") == 0) {
+            memcpy(writer, e->d_name, sizeof writer);
         }
     }
     if (tasks) {
         closedir(tasks);
     }
-    return ns;
+    return turns_of(writer);
+}
+
+static int number(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? atoi(text) : 0;
+}
+
+static void *record(void *arg)
+{
+    struct timespec next;
+    (void)arg;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (;;) {
+        for (int i = 0; i < PAIRS_EACH_MS; i++) {
+            struct gpufl_scope scope = gpufl_scope_begin("step");
+            gpufl_scope_end(scope);
+            evidence.recorded += scope.instance != 0;
+        }
+        evidence.recorded_ns = real_ns();
+        for (int i = 0; launch && i < LAUNCHES_EACH_MS; i++) {
+            launch("_Z5firstPf", 4);
+            evidence.launched++;
+        }
+        sleep_until_next(&next, 1);
+    }
+    return NULL;
+}
+
+/* The writer has other CPUs, where there are any. */
+static void *record_without_pause(void *arg)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_SET(cpu, &one);
+        }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+    for (;;) {
+        gpufl_scope_end(gpufl_scope_begin("hot"));
+    }
+    return arg;
+}
+
+/* What was so at some time, of each ms; the last are kept. */
+static struct past {
+    int64_t ns;
+    int64_t delay_ns;
+    uint64_t launched;
+} past[PAST];
+
+/* In this order, so that at that time no fewer were launched and it had waited no less.
+ */
+static void note_launches(struct past *now)
+{
+    if (launch) {
+        now->delay_ns = writers_turns().delay_ns;
+        now->launched = evidence.launched;
+        now->ns = real_ns();
+    }
+}
+
+/* The writer gets a CPU once more, so that all for which it waited by now is counted. */
+static int64_t kernels_kept(void)
+{
+    const int64_t patience_ns = (int64_t)number("DYING_KERNELS_MS") * NS_EACH_MS;
+    const int64_t now_ns = real_ns();
+    const struct turns then = writers_turns();
+    struct turns turns = then;
+    uint64_t kept = 0;
+    while (then.delay_ns >= 0 && turns.got == then.got) {
+        usleep(1000);
+        turns = writers_turns();
+    }
+    for (const struct past *at = past; at < past + PAST; at++) {
+        int64_t ns = now_ns - at->ns - (turns.delay_ns - at->delay_ns);
+        if (at->ns && ns >= patience_ns && at->launched > kept) {
+            kept = at->launched;
+        }
+    }
+    return then.delay_ns < 0 ? -1 : (int64_t)kept;
+}
+
+/* Notes each time that the writer has taken rows what had been recorded by then. */
+static void *watch(void *arg)
+{
+    uint64_t recorded[ROUNDS] = {0};
+    uint64_t seen = 0;
+    struct timespec next;
+    (void)arg;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (uint64_t tick = 0;; tick++) {
+        struct gpufl_stats stats = GPUFL_STATS_INIT;
+        gpufl_status status = gpufl_get_stats(&stats);
+        note_launches(&past[tick % PAST]);
+        if (status == GPUFL_OK && stats.scopes_recorded > seen) {
+            seen = stats.scopes_recorded;
+            evidence.kept = recorded[evidence.rounds % ROUNDS];
+            recorded[evidence.rounds % ROUNDS] = evidence.recorded;
+            evidence.rounds++;
+        }
+        sleep_until_next(&next, 1);
+    }
+    return NULL;
 }
 
 static void say_id(gpufl_status (*session_id)(char *))
@@ -132,8 +228,8 @@ static void say_id(gpufl_status (*session_id)(char *))
 
 static void say_evidence(int64_t delay_ns)
 {
-    printf("%" PRId64 " %" PRIu64 " %" PRId64 "\n", evidence.recorded_ns, evidence.kept,
-           delay_ns);
+    printf("%" PRId64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n", evidence.recorded_ns,
+           evidence.kept, delay_ns, evidence.kernels_kept);
     fflush(stdout);
 }
 
@@ -167,7 +263,7 @@ static void eat_memory(void)
 
 static int end(const char *way)
 {
-    say_evidence(writers_delay_ns());
+    say_evidence(writers_turns().delay_ns);
     if (strcmp(way, "kill") == 0) {
         kill(getpid(), SIGKILL);
     } else if (strcmp(way, "term") == 0) {
@@ -242,6 +338,16 @@ static int unload(const char *logs, const char *way, const char *library)
     return EXIT_OF_THE_JOB;
 }
 
+static void open_gpu(void)
+{
+    void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL);
+    if (!library) {
+        fprintf(stderr, "dying: %s\n", dlerror());
+        exit(4);
+    }
+    *(void **)&launch = dlsym(library, "fake_launch");
+}
+
 int main(int argc, char **argv)
 {
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
@@ -249,6 +355,9 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc == 4) {
         return unload(argv[1], argv[2], argv[3]);
+    }
+    if (number("DYING_KERNELS_MS")) {
+        open_gpu();
     }
     options.log_path = argv[1];
     if (argc != 3 || gpufl_init(&options) != GPUFL_OK) {
@@ -260,8 +369,16 @@ int main(int argc, char **argv)
             return 3;
         }
     }
+    for (int i = 0; i < number("DYING_HOT"); i++) {
+        if (pthread_create(&thread, NULL, record_without_pause, NULL) != 0) {
+            return 3;
+        }
+    }
+    int naps = 0;
     do {
         nap();
-    } while (evidence.rounds < ROUNDS_MIN);
+        evidence.kernels_kept = launch ? kernels_kept() : -1;
+    } while (evidence.rounds < ROUNDS_MIN ||
+             (evidence.kernels_kept == 0 && ++naps < NAPS_MAX));
     return end(argv[2]);
 }

@@ -34,11 +34,12 @@ class _Evidence(typing.NamedTuple):
     recorded_ns: int  # when it recorded the last scope
     kept: int  # scopes that must be in the files
     delay_ns: int  # for which the writer waited for a CPU; -1 = not known
+    kernels_kept: int  # kernels that must be in the files; -1 = none is launched, or it is not known
 
 
-def _die(place, way, *more, **options):
+def _die(place, way, *more, env=None, **options):
     done = place.run("tests/e2e/dying", place.logs, way, *more, **options,
-                     env={"ASAN_OPTIONS": SANITIZERS, "TSAN_OPTIONS": SANITIZERS})
+                     env={"ASAN_OPTIONS": SANITIZERS, "TSAN_OPTIONS": SANITIZERS, **(env or {})})
     session, *_, last = done.stdout.splitlines()
     return done, place.logs / session, _Evidence(*map(int, last.split()))
 
@@ -106,6 +107,23 @@ def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
         for channel in lib.CHANNELS:
             equal(backend.export(session.name, channel), _whole_lines(session, channel),
                   f"{channel}: the whole lines, and no torn one")
+
+
+def kernels_that_are_older_than_100_ms_survive_kill_9_and_underscore_exit(place):
+    """Under Trace, alone and beside 16 threads that never rest. Of those, the writer has all rows to read that came before
+    a kernel's record: it has three times as long then. Its waits for a CPU do not count; if it got none, nothing is shown."""
+    lib.need_the_module()
+    for way in ("kill", "_exit"):
+        for hot, kept_ms in ((0, 100), (16, 300)):
+            done, session, seen = _die(place, way, env={
+                "DYING_KERNELS_MS": str(kept_ms * lib.SLOW), "DYING_HOT": str(hot), "GPUFL_PROFILING_ENGINE": "Trace",
+                "LD_LIBRARY_PATH": f"{lib.BUILD}/tests/fake:{lib.BUILD}"})
+            equal(done.returncode, WAYS[way], f"{way}: exit code ({done.stderr})")
+            kernels = sum(len(r["rows"]) for r in map(json.loads, _whole_lines(session, "device").splitlines())
+                          if r["type"] == "kernel_event_batch")
+            check(kernels >= seen.kernels_kept, f"{way}, {hot} hot threads: {kernels} kernels of at least {seen.kernels_kept}")
+            check(seen.kernels_kept != 0 or hot, f"{way}: {seen}")
+            shutil.rmtree(session)
 
 
 def the_kernels_oom_killer_takes_no_more(place):
