@@ -50,11 +50,12 @@ int gateway_status(struct server *server, const struct server_request *request)
     }
 }
 
-void gateway_note_probe(struct server *server, int status, unsigned *doubts)
+void gateway_note_probe(struct server *server, int status, bool page, unsigned *doubts)
 {
     bool waits =
         status == 404 || status == 405 || status == 408 || status == 425 || status == 429;
-    *doubts = status >= 400 && status <= 499 && !waits ? *doubts + 1 : 0;
+    bool doubt = (status >= 400 && status <= 499 && !waits) || (status == 200 && page);
+    *doubts = doubt ? *doubts + 1 : 0;
     if (*doubts >= DOUBTS_BELIEVED) {
         server->doubted = server->hid = true;
     }

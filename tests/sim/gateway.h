@@ -18,6 +18,6 @@ int gateway_status(struct server *server, const struct server_request *request);
 
 /** Notes what the sender of probes hears, of which \p doubts in a row do not say what the
  * origin is. After three, it counts as one that declares nothing. */
-void gateway_note_probe(struct server *server, int status, unsigned *doubts);
+void gateway_note_probe(struct server *server, int status, bool page, unsigned *doubts);
 
 #endif

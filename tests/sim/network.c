@@ -346,7 +346,7 @@ static bool network_take(void *self, struct transport_reply *reply)
         reply->body_len = l->answer.len;
     }
     if (reply->kind == TRANSPORT_PROBE) {
-        gateway_note_probe(network.server, reply->status, &end->doubts);
+        gateway_note_probe(network.server, reply->status, reply->web_page, &end->doubts);
     }
     history_say("#%u is answered with %d", l->number, reply->status);
     l->from = NULL;

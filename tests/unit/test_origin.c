@@ -16,7 +16,7 @@ static bool passes(int status)
 /* Of something in front of it, perhaps, that refuses just now. */
 static bool is_doubted(int status)
 {
-    return status >= 400 && status <= 499 && status != 404 && status != 405 &&
+    return status >= 300 && status <= 499 && status != 404 && status != 405 &&
            !passes(status);
 }
 
@@ -51,13 +51,14 @@ static void only_doubts_in_a_row_are_believed(void **state)
     struct trouble trouble = {0};
     struct origin origin = {.config = &config, .trouble = &trouble};
     static const struct {
-        int status;
+        int status; /* 200 = and a page */
         bool known;
-    } row[] = {{401, false}, {403, false}, {503, false}, {401, false},
-               {400, false}, {401, true},  {401, true},  {404, true},
-               {401, false}, {403, false}, {401, true}};
+    } row[] = {{401, false}, {403, false}, {503, false}, {401, false}, {400, false},
+               {401, true},  {401, true},  {404, true},  {401, false}, {403, false},
+               {401, true},  {404, true},  {200, false}, {302, false}, {200, true}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        struct transport_reply reply = {.status = row[i].status, .body = ""};
+        struct transport_reply reply = {
+            .status = row[i].status, .web_page = row[i].status == 200, .body = "<html>"};
         origin.state = ORIGIN_ASKING;
         origin_on_probe(&origin, &reply, 1000);
         if ((origin.state == ORIGIN_KNOWN) != row[i].known ||

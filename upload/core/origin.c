@@ -188,11 +188,14 @@ void origin_refused(struct origin *origin, const struct transport_reply *reply,
     origin_hold(origin, reply->status, reason, now_ms);
 }
 
-/* An origin that declares nothing answers 404, 405 or 501. By any other refusal it, or
- * something in front of it, may not have looked at the question. */
-static bool origin_is_doubtful(int status)
+/* An origin that declares nothing answers 404, 405 or 501. By any other refusal, and by a
+ * page or a way to one, it, or something in front of it, may not have looked at the
+ * question. */
+static bool origin_is_doubtful(const struct transport_reply *reply)
 {
-    return status >= 400 && status <= 499 && status != 404 && status != 405;
+    int status = reply->status;
+    return status >= 300 ? status <= 499 && status != 404 && status != 405
+                         : reply->web_page;
 }
 
 /* \return until when to wait before it is asked again; 0 = there is no doubt, or not any
@@ -200,7 +203,7 @@ static bool origin_is_doubtful(int status)
 static uint64_t origin_doubts(struct origin *origin, const struct transport_reply *reply,
                               uint64_t now_ms)
 {
-    if (!origin_is_doubtful(reply->status)) {
+    if (!origin_is_doubtful(reply)) {
         origin->doubts = 0;
         return 0;
     }
