@@ -236,13 +236,18 @@ static gpufl_status read_longer(const struct sys *sys, const struct tail_where *
 {
     struct tail_chunk longer = {.mark = w->mark, .sealed = true, .packed = true};
     int fd = tail_where_open_packed(sys, w);
-    if (fd < 0) {
-        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    if (fd < 0 && errno == ENOENT) {
+        return GPUFL_ERR_NOT_FOUND;
     }
     if (out->hole || memchr(buf, '\n', out->len)) {
         out->at_end = false; /* all of that comes first */
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+        }
         return GPUFL_ERR_NOT_FOUND;
+    }
+    if (fd < 0) {
+        return GPUFL_ERR_IO;
     }
     gpufl_status status = tail_where_goes_on(sys, w, plain, fd);
     if (status == GPUFL_OK) {
