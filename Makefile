@@ -408,7 +408,8 @@ $(FUZZ_RUNS): fuzz-run-%: build/fuzz/fuzz_%
 
 bench: ## print one JSON line per benchmark, with its floor
 	@packaging/deps.sh build bench
-	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS) $(BENCH_TOOLS)
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(MODULES) $(BENCH_BINS) $(BENCH_TOOLS) $(B)/tests/e2e/gpu_job \
+	  $(if $(CUPTI_INCLUDE),$(CUPTI_FAKES))
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
 	@for b in $(BENCH_SCRIPTS); do python3 $$b $(B) || exit 1; done
 

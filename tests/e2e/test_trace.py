@@ -250,6 +250,16 @@ def stacks_name_who_launched_and_who_waited(place):
     equal(_capabilities(session)[1]["stack_traces"]["status"], "collected", "and it is said")
 
 
+def a_stack_costs_a_launch_some_microseconds(place):
+    """Of its thread's own time; names are found by the writer. tests/bench/bench_stack.py tells how many."""
+    if lib.MEASURES_ITSELF:
+        lib.skip("the time is not the program's own")
+    took = [[int(ns) for ns in _run(place, "stacks cost", **_options(place, enable_stack_trace=stacks))[1].split()[-3:]]
+            for stacks in (False, True)]
+    costs = [ns - floor_ns for floor_ns, ns in zip(*took)]
+    check(0 < costs[0] and all(cost < 50_000 for cost in costs), f"ns at the top, below 20 and below 60 frames: {costs}")
+
+
 def _library(place, name, function, build_id):
     """One whose `call` calls back through that function, as linked, and stripped."""
     source, linked, stripped = (place.path / f"{name}{suffix}" for suffix in (".c", ".so.debug", ".so"))
