@@ -257,7 +257,7 @@ def a_stack_costs_a_launch_some_microseconds(place):
     took = [[int(ns) for ns in _run(place, "stacks cost", **_options(place, enable_stack_trace=stacks))[1].split()[-3:]]
             for stacks in (False, True)]
     costs = [ns - floor_ns for floor_ns, ns in zip(*took)]
-    check(0 < costs[0] and all(cost < 50_000 for cost in costs), f"ns at the top, below 20 and below 60 frames: {costs}")
+    check(0 < costs[0] and all(cost < 20_000 for cost in costs), f"ns at the top, below 20 and below 60 frames: {costs}")
 
 
 def _library(place, name, function, build_id):
