@@ -111,11 +111,11 @@ def the_tables_of_failures_and_the_tests_agree(place):
     names = set()
     for path in (lib.ROOT / "tests").rglob("test_*.*"):
         names |= set(re.findall(r"^def (\w+)\(place\):", path.read_text(), re.M))
-        names |= set(re.findall(r"^static void\s(\w+)\(void \*\*state\)", path.read_text(), re.M))
-    rows = re.findall(r"^\| ([FTD]\d+) \|.*\|([^|]*)\|$", page, re.M)
+        names |= set(re.findall(r"^static void\s(\w+)\(void \*\*\w+\)", path.read_text(), re.M))
+    rows = re.findall(r"^\| ([FTDC]\d+) \|.*\|([^|]*)\|$", page, re.M)
     idents = [ident for ident, _ in rows]
-    equal(idents, [f"{table}{n + 1}" for table in "FTD" for n in range(sum(i[0] == table for i in idents))], "rows")
-    check(all(any(i[0] == table for i in idents) for table in "FTD"), "three tables")
+    equal(idents, [f"{table}{n + 1}" for table in "FTDC" for n in range(sum(i[0] == table for i in idents))], "rows")
+    check(all(any(i[0] == table for i in idents) for table in "FTDC"), "four tables")
     rules = re.findall(r"^\| ([^|]+) \|((?: `\w+`)+) \|$", page, re.M)
     check(rules, "rules of the backend")
     page = (lib.ROOT / "tests/sim/README.md").read_text()
