@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collector-lib/core/session_dir.h"
+#include "tests/support/dirs.h"
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
 #include "upload/core/registry.h"
@@ -130,10 +132,36 @@ static void one_that_is_unlocked_is_served(void **state)
     rig_delete(rig);
 }
 
+/* A live session's directory is moved away, and another root is in its place. */
+static void one_in_the_place_of_a_session_is_not_listed_without_pause(void **state)
+{
+    (void)state;
+    struct session_dir dir = {0};
+    char away[700], journal[5000];
+    struct rig *rig = rig_new();
+    assert_int_equal(session_dir_open(&dir, rig->root), GPUFL_OK);
+    assert_int_equal(session_dir_append(&dir, CHANNEL_DEVICE, "{}\n", 3), 3);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    snprintf(away, sizeof away, "%s-away", rig->root);
+    assert_int_equal(rename(dir.path, away), 0);
+    assert_int_equal(mkdir(dir.path, 0755), 0);
+    snprintf(journal, sizeof journal, "%s/.gpufl-agent", dir.path);
+    assert_int_equal(mkdir(journal, 0755), 0);
+    unsigned before = rig->loops;
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).directories_skipped, 1);
+    assert_true(rig->loops - before < 500);
+    session_dir_close(&dir);
+    rig_delete(rig);
+    dirs_remove(strdup(away));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_counted_and_some_of_each_owner_are_named),
-        cmocka_unit_test(one_that_is_unlocked_is_served)};
+        cmocka_unit_test(one_that_is_unlocked_is_served),
+        cmocka_unit_test(one_in_the_place_of_a_session_is_not_listed_without_pause)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,9 +228,8 @@ static void inspect_found_none(struct session *session, const struct inspection 
 {
     session->crowd = session->turn.names > VISITS_STEP_NAMES;
     session->changed = seen->changed;
-    if (session_is_one(session)) {
-        session->presence =
-            session->presence == SESSION_PRESENT ? SESSION_ABSENT : session->presence;
+    if (session->presence == SESSION_PRESENT) { /* one that is kept is not listed anew */
+        session->presence = SESSION_ABSENT;
         session->root->list_soon = true;
     }
 }
