@@ -9,6 +9,10 @@
     {                                                                                    \
         STEP_##kind, 0, (a), (b), 0                                                      \
     }
+#define SECOND(kind, a)                                                                  \
+    {                                                                                    \
+        STEP_##kind, 1, (a), 0, 0                                                        \
+    }
 #define WAIT(ms) STEP(WAIT, ms, 8)
 #define BEGIN    STEP(BEGIN_JOB, 0, 0)
 #define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
@@ -294,6 +298,18 @@ static const struct {
     {"a_gateway_that_shows_a_page",
      {PLAIN},
      {GATEWAY(6), BEGIN, WRITE(6), WAIT(19000), WRITE(6), WAIT(9000), END}},
+    {"two_agents_and_two_uploads",
+     {PLAIN, .more_agents = true, .more_uploads = true},
+     {BEGIN, WRITE(6), STEP(KILL, 0, 0), STEP(UPLOAD, 90000, 0), SECOND(UPLOAD, 90000),
+      WAIT(19000), WRITE(6), STEP(KILL, 0, 0), WAIT(19000), WRITE(6), END}},
+    {"two_agents_and_two_uploads_with_states_of_their_own", /* and two hosts */
+     {PLAIN, .more_agents = true, .more_uploads = true, .more_state = true,
+      .own_state = true, .far = true},
+     {BEGIN, WRITE(6), STEP(UPLOAD, 90000, 0), SECOND(UPLOAD, 90000), WAIT(19000),
+      WRITE(6), STEP(KILL, 0, 0), WAIT(19000), WRITE(6), WAIT(9000), END}},
+    {"an_agent_of_the_directory_above",
+     {PLAIN, .more_agents = true, .more_state = true, .above = true},
+     {BEGIN, WRITE(6), WAIT(19000), WRITE(6), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -21,7 +21,8 @@ static bool is_by_journal(const struct world *world, const struct job *job)
     const struct server *server = &world->server;
     return (server->kind != SERVER_POSITIONS || server->hid ||
             job->old.layout == OLD_WINDOWS) &&
-           (world->state_harmed || world->plan.own_state || server->went_back);
+           (world->state_harmed || world->plan.own_state || world->plan.more_state ||
+            server->went_back);
 }
 
 static bool may_come_twice(const struct world *world, const struct job *job)

@@ -47,6 +47,14 @@ static void make_world(struct plan_world *world)
     world->same_heads = pick(3) == 0;
 }
 
+/* Rarely: these worlds take longer. */
+static void crowd_world(struct plan_world *world, uint64_t which)
+{
+    world->more_agents = which % 3 != 1;
+    world->more_uploads = which % 3 != 0;
+    world->more_state = which / 3 % 2;
+}
+
 static enum step_kind one_kind(const bool on[FEATURES])
 {
     unsigned sum = 0;
@@ -74,6 +82,9 @@ void plan_make(struct plan *plan, uint64_t seed)
     }
     make_world(&plan->world);
     plan->world.all_old = plan->world.old != OLD_NONE && seed % 4 == 0;
+    if (seed % 8 == 3) {
+        crowd_world(&plan->world, seed / 8);
+    }
     for (unsigned f = 1; f < FEATURES; f++) {
         on[f] = pick(3) == 0;
     }

@@ -108,6 +108,9 @@ struct plan_world {
     bool far;       /**< and is on another host, which does not see its locks */
     bool jobs_far;  /**< which is where jobs run, too: the agent sees no lock of theirs */
     bool outside;   /**< the agent's state directory lies elsewhere */
+    bool more_agents, more_uploads; /**< there are two of them */
+    bool more_state; /**< the second ones have state directories of their own … */
+    bool above;      /**< … and the second agent reads the directory above: no seed's */
     uint32_t jobs_max;
     uint64_t rotate_bytes;
     uint32_t batch_lines;

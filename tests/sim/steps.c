@@ -118,16 +118,17 @@ static void set_job_faults(struct world *world, unsigned percent)
 
 static void start_upload(struct world *world, const struct step *step)
 {
-    struct uploader *u = &world->uploader[1];
+    bool second = world->plan.more_uploads && step->who % 2;
+    struct uploader *u = &world->uploader[second ? 3 : 1];
     if (!u->engine) {
         u->until_ms = kernel.now_ms + 1000 + step->a % 600000;
-        uploader_start(u, WORLD_LOGS);
+        uploader_start(u);
     }
 }
 
 static void step_uploader(struct world *world, const struct step *step)
 {
-    struct uploader *u = &world->uploader[step->who % UPLOADERS];
+    struct uploader *u = world_uploader(world, step->who);
     switch (step->kind) {
     case STEP_RESTART:
         uploader_stop(u, true);
@@ -175,8 +176,7 @@ static void step_disk(struct world *world, const struct step *step)
         inode_sync_all();
         break;
     case STEP_SLOW_SYNCS:
-        world->uploader[step->who % UPLOADERS].sync_ms =
-            step->a % 2 ? step->b % 60000 : 0;
+        world_uploader(world, step->who)->sync_ms = step->a % 2 ? step->b % 60000 : 0;
         break;
     default:
         lose_power(world);
@@ -294,7 +294,7 @@ static void step_server(struct world *world, const struct step *step)
 
 static void step_state(struct world *world, const struct step *step)
 {
-    struct uploader *u = &world->uploader[step->who % UPLOADERS];
+    struct uploader *u = world_uploader(world, step->who);
     struct inode **copy = &world->copy[step->a % WORLD_COPIES];
     if (step->kind == STEP_KEEP_STATE) {
         *copy = world_state_copy(world, u);
@@ -318,7 +318,8 @@ static void step_state(struct world *world, const struct step *step)
         }
         break;
     case STEP_FOREIGN_STATE:
-        world_put_state(world, u, world_state_copy(world, &world->uploader[!u->index]));
+        world_put_state(world, u,
+                        world_state_copy(world, world_uploader(world, step->who + 1)));
         break;
     default:
         u->config.memory_state = !u->config.memory_state;

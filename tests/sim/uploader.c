@@ -51,7 +51,7 @@ void uploader_make(struct uploader *u, unsigned index)
 {
     memset(u, 0, sizeof *u);
     u->index = index;
-    u->agent = index == 0;
+    u->agent = index % 2 == 0;
     u->host = 1;
     engine_config_default(&u->config);
     u->log = (struct log){.level = LOG_AT_INFO, .write = uploader_log, .arg = u};
@@ -83,13 +83,13 @@ static void uploader_take_apart(struct uploader *u)
     u->restart_ms = u->agent ? kernel.now_ms + 1 + pick(RESTART_MS) : 0;
 }
 
-static gpufl_status uploader_open(struct uploader *u, const char *path)
+static gpufl_status uploader_open(struct uploader *u)
 {
     static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     char why[512] = "";
     gpufl_status status = engine_open(&u->config, &u->engine);
     if (status == GPUFL_OK) {
-        status = engine_add_root(u->engine, path, &channels, why);
+        status = engine_add_root(u->engine, u->root, &channels, why);
     }
     if (status != GPUFL_OK) {
         history_say("%s %d: cannot start: %s", u->config.program, u->pid, why);
@@ -97,7 +97,7 @@ static gpufl_status uploader_open(struct uploader *u, const char *path)
     return status;
 }
 
-void uploader_start(struct uploader *u, const char *path)
+void uploader_start(struct uploader *u)
 {
     if (u->engine) {
         return;
@@ -112,7 +112,7 @@ void uploader_start(struct uploader *u, const char *path)
                 : u->config.state_dir  ? u->config.state_dir
                                        : "beside the logs");
     kernel.self = u->pid;
-    gpufl_status status = uploader_open(u, path);
+    gpufl_status status = uploader_open(u);
     kernel.self = 0;
     u->wake_ms = kernel.now_ms;
     if (status != GPUFL_OK || !kernel_is_alive(u->pid)) {
@@ -167,7 +167,7 @@ static void uploader_turn(struct uploader *u)
     }
 }
 
-void uploader_step(struct uploader *u, const char *path)
+void uploader_step(struct uploader *u)
 {
     if (u->engine && u->sync && kernel.now_ms >= u->sync_done_ms) {
         kernel.self = u->pid;
@@ -180,7 +180,7 @@ void uploader_step(struct uploader *u, const char *path)
         (kernel.now_ms >= u->wake_ms || late || network_has_reply(&u->end))) {
         uploader_turn(u);
     } else if (!u->engine && u->restart_ms && kernel.now_ms >= u->restart_ms) {
-        uploader_start(u, path);
+        uploader_start(u);
     }
 }
 

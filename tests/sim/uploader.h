@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two uploaders of a world, each an engine in a process of its own: an agent, which a
- * supervisor starts again, and an upload on demand. */
+/* The uploaders of a world, each an engine in a process of its own: an agent, which a
+ * supervisor starts again, and an upload on demand; in some worlds two of either. */
 #ifndef GPUFL_TESTS_SIM_UPLOADER_H
 #define GPUFL_TESTS_SIM_UPLOADER_H
 
@@ -11,11 +11,12 @@
 #include "tests/sim/network.h"
 #include "upload/engine/engine.h"
 
-#define UPLOADERS 2
+#define UPLOADERS 4 /* at most: agents have even numbers */
 
 struct uploader {
     bool agent; /**< else an upload on demand, which ends by itself */
     unsigned index;
+    const char *root; /**< what it reads */
     uid_t uid;
     unsigned host;
     struct engine_config config;
@@ -38,8 +39,8 @@ struct uploader {
 
 void uploader_make(struct uploader *u, unsigned index);
 
-/** Starts it on \p path, if it does not run. It may fail, as programs do. */
-void uploader_start(struct uploader *u, const char *path);
+/** Starts it, if it does not run. It may fail, as programs do. */
+void uploader_start(struct uploader *u);
 /** Ends it: \p clean as SIGTERM does, else by SIGKILL. */
 void uploader_stop(struct uploader *u, bool clean);
 
@@ -49,7 +50,7 @@ uint64_t uploader_refused_bytes(const struct uploader *u, const char *session);
 void uploader_fini(struct uploader *u);
 
 /** Does what is due now. */
-void uploader_step(struct uploader *u, const char *path);
+void uploader_step(struct uploader *u);
 /** \return when something is due next. */
 uint64_t uploader_next_ms(const struct uploader *u);
 

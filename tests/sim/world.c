@@ -20,6 +20,7 @@
 #define STEP_TURNS   50000u
 #define STATE_AGENT  "/var/agent"
 #define STATE_UPLOAD "/var/upload"
+#define STATE_SECOND "/var/agent2", "/var/upload2"
 #define USER         1000u
 
 static struct inode *make_dir(struct inode *in, const char *name, mode_t mode, uid_t uid)
@@ -31,6 +32,7 @@ static struct inode *make_dir(struct inode *in, const char *name, mode_t mode, u
 
 static void configure_uploader(struct world *world, struct uploader *u)
 {
+    static const char *const seconds[] = {STATE_SECOND};
     const struct plan_world *plan = &world->plan;
     struct engine_config *config = &u->config;
     bool own = u->agent ? plan->outside : plan->own_state;
@@ -46,9 +48,40 @@ static void configure_uploader(struct world *world, struct uploader *u)
     config->state_dir = own             ? u->agent ? STATE_AGENT : STATE_UPLOAD
                         : plan->outside ? STATE_AGENT
                                         : NULL;
+    u->root = WORLD_LOGS;
+    if (u->index > 1 && plan->more_state) {
+        config->state_dir = seconds[!u->agent];
+        u->root = u->agent && plan->above ? "/" : WORLD_LOGS;
+    }
     if (u->agent) {
         config->flush_interval_ms = plan->flush_ms;
         config->delete_acked = plan->deletes;
+    }
+}
+
+static bool is_there(const struct world *world, unsigned index)
+{
+    return index < 2 || (index % 2 ? world->plan.more_uploads : world->plan.more_agents);
+}
+
+struct uploader *world_uploader(struct world *world, uint32_t who)
+{
+    unsigned there[UPLOADERS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        if (is_there(world, i)) {
+            there[count++] = i;
+        }
+    }
+    return &world->uploader[there[who % count]];
+}
+
+static void start_agents(struct world *world)
+{
+    for (unsigned i = 0; i < UPLOADERS; i += 2) {
+        if (is_there(world, i)) {
+            uploader_start(&world->uploader[i]);
+        }
     }
 }
 
@@ -70,16 +103,22 @@ void world_begin(struct world *world, const struct plan *plan)
     make_dir(var, "agent", 0700, USER);
     make_dir(var, "upload", 0700, USER);
     make_dir(var, "home", 0700, USER);
+    if (plan->world.more_state) {
+        make_dir(var, "agent2", 0700, USER);
+        make_dir(var, "upload2", 0700, USER);
+    }
     inode_sync(inode_root());
     inode_sync(var);
     server_begin(&world->server, plan->world.server);
     network_begin(&world->server);
     for (unsigned i = 0; i < UPLOADERS; i++) {
-        uploader_make(&world->uploader[i], i);
-        configure_uploader(world, &world->uploader[i]);
+        if (is_there(world, i)) {
+            uploader_make(&world->uploader[i], i);
+            configure_uploader(world, &world->uploader[i]);
+        }
     }
     pick_seed(plan->seed);
-    uploader_start(&world->uploader[0], WORLD_LOGS);
+    start_agents(world);
 }
 
 void world_end(struct world *world)
@@ -115,7 +154,7 @@ static void pass_time(struct world *world, uint64_t to)
     }
     network_step();
     for (unsigned i = 0; i < UPLOADERS; i++) {
-        uploader_step(&world->uploader[i], WORLD_LOGS);
+        uploader_step(&world->uploader[i]);
     }
 }
 
@@ -160,13 +199,15 @@ void world_note_complete(struct world *world, struct job *job)
 
 static bool is_drained(const struct world *world)
 {
+    bool serves = false; /* a second agent may wait for its lock */
     for (unsigned i = 0; i < UPLOADERS; i++) {
         const struct uploader *u = &world->uploader[i];
-        if ((u->agent && !u->engine) || (u->engine && !engine_drained(u->engine))) {
+        serves |= u->agent && u->engine;
+        if (u->engine && !engine_drained(u->engine)) {
             return false;
         }
     }
-    return true;
+    return serves;
 }
 
 static void end_faults(struct world *world)
@@ -222,7 +263,7 @@ void world_settle(struct world *world)
             job_end(&world->job[i]);
         }
     }
-    uploader_start(&world->uploader[0], WORLD_LOGS);
+    start_agents(world);
     wake_uploaders(world);
     uint64_t end = kernel.now_ms + SETTLE_MS;
     uint64_t enough = world->noticed_late ? NOTICED_MS : QUIET_MS;

@@ -38,6 +38,9 @@ struct world {
 void world_begin(struct world *world, const struct plan *plan);
 void world_end(struct world *world);
 
+/** \return one of its uploaders. */
+struct uploader *world_uploader(struct world *world, uint32_t who);
+
 /** Lets time pass. */
 void world_run(struct world *world, uint64_t ms);
 
