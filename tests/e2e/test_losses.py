@@ -20,8 +20,8 @@ SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT, BYTES, BYTES_LOST, SAMPLES = ran
 def _play(place, part, engine="Trace", **env):
     """(session's directory, stderr, report, counters of gpufl_get_stats)"""
     if lib.SANITIZER and "address" in lib.SANITIZER[0]:
-        # The fake keeps what it was given; the runtime ends the stack of signals of a cancelled thread in the wrong place.
-        env.setdefault("ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0")
+        # The runtime ends the stack of signals of a cancelled thread in the wrong place.
+        env.setdefault("ASAN_OPTIONS", "use_sigaltstack=0")
     env.setdefault("GPUFL_SHUTDOWN_TIMEOUT_MS", "60000")  # the end of a session of many names on a machine of any speed
     report = place.path / "report"
     done = place.run("tests/e2e/gpu_scopes", place.logs, part,
@@ -488,7 +488,7 @@ def _exit(place, part, **env):
 def exit_ends_a_traced_session(place):
     """Before the runtime of CUDA ends, or without calling it."""
     for part, kernels in (("exits", 1), ("exits before a call", 0)):
-        session, said, _ = _exit(place, part, ASAN_OPTIONS="detect_leaks=0")
+        session, said, _ = _exit(place, part)
         equal(said, "", part)
         equal(collector.paired(session), {"step": 1}, f"{part}: scopes")
         equal(len(_kernel_scopes(session)), kernels, f"{part}: kernels")
@@ -509,7 +509,7 @@ def exit_fetches_nothing_from_a_library_that_the_job_has_not_called(place):
     """Its runtime may be set up by another exit handler, or be gone."""
     calls = place.path / "calls"
     for part, fetches in (("exits before a call", False), ("exits", True)):
-        session, said, _ = _exit(place, part, FAKE_CUPTI_CALLS=str(calls), ASAN_OPTIONS="detect_leaks=0")
+        session, said, _ = _exit(place, part, FAKE_CUPTI_CALLS=str(calls))
         equal(said, "", "the session has its end")
         equal(collector.records(session, "scope")[-1]["type"], "shutdown", "end")
         equal("flush" in calls.read_text(), fetches, part)
