@@ -4,19 +4,21 @@
 
 #include <string.h>
 
-#define FIXED_STEPS_MAX 12
+#define FIXED_STEPS_MAX 24
 #define STEP(kind, a, b)                                                                 \
     {                                                                                    \
         STEP_##kind, 0, (a), (b), 0                                                      \
     }
-#define SECOND(kind, a)                                                                  \
+#define LONG_LINES STEP(WRITE, 0, 35) /* 36, or fewer */
+#define BY(who, kind, a, b)                                                              \
     {                                                                                    \
-        STEP_##kind, 1, (a), 0, 0                                                        \
+        STEP_##kind, (who), (a), (b), 0                                                  \
     }
-#define WAIT(ms) STEP(WAIT, ms, 8)
-#define BEGIN    STEP(BEGIN_JOB, 0, 0)
-#define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
-#define END      STEP(END_JOB, 0, 0)
+#define BACKLOG(who) BY(who, WRITE, 0, 42), BY(who, WRITE, 1, 42), BY(who, WRITE, 2, 42)
+#define WAIT(ms)     STEP(WAIT, ms, 8)
+#define BEGIN        STEP(BEGIN_JOB, 0, 0)
+#define WRITE(n)     STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
+#define END          STEP(END_JOB, 0, 0)
 
 /* A part is written, and neither the rest nor a cut is possible. */
 #define FAILING_WRITE STEP(PAUSE_JOB, WRITE_AT, 7 * 30000), WRITE(3)
@@ -300,16 +302,37 @@ static const struct {
      {GATEWAY(6), BEGIN, WRITE(6), WAIT(19000), WRITE(6), WAIT(9000), END}},
     {"two_agents_and_two_uploads",
      {PLAIN, .more_agents = true, .more_uploads = true},
-     {BEGIN, WRITE(6), STEP(KILL, 0, 0), STEP(UPLOAD, 90000, 0), SECOND(UPLOAD, 90000),
+     {BEGIN, WRITE(6), STEP(KILL, 0, 0), STEP(UPLOAD, 90000, 0), BY(1, UPLOAD, 90000, 0),
       WAIT(19000), WRITE(6), STEP(KILL, 0, 0), WAIT(19000), WRITE(6), END}},
     {"two_agents_and_two_uploads_with_states_of_their_own", /* and two hosts */
      {PLAIN, .more_agents = true, .more_uploads = true, .more_state = true,
       .own_state = true, .far = true},
-     {BEGIN, WRITE(6), STEP(UPLOAD, 90000, 0), SECOND(UPLOAD, 90000), WAIT(19000),
+     {BEGIN, WRITE(6), STEP(UPLOAD, 90000, 0), BY(1, UPLOAD, 90000, 0), WAIT(19000),
       WRITE(6), STEP(KILL, 0, 0), WAIT(19000), WRITE(6), WAIT(9000), END}},
     {"an_agent_of_the_directory_above",
      {PLAIN, .more_agents = true, .more_state = true, .above = true},
      {BEGIN, WRITE(6), WAIT(19000), WRITE(6), END}},
+    {"ends_that_are_refused_delay_no_lines",
+     {OF_JOBS(7, 1500, 10), .lines_in_time = true},
+     {STEP(REFUSE, 500, TRANSPORT_COMPLETE), BEGIN, END, BEGIN, END, BEGIN, END, BEGIN,
+      END, BEGIN, END, BEGIN, END, BEGIN, WAIT(19000), WRITE(2), WAIT(2000)}},
+    {"lines_that_never_left_and_an_origin_that_has_closed_the_session",
+     {PLAIN, .server = SERVER_WINDOWS},
+     {BEGIN, WAIT(19000), STEP(DOWN, 0, 0), WRITE(6), WAIT(15000), STEP(KILL, 0, 0),
+      WAIT(6000), STEP(DOWN, 0, 0), STEP(REFUSE, 409, TRANSPORT_BATCH), WAIT(19000),
+      STEP(REFUSE, 0, 0)}},
+    {"a_backlog_does_not_delay_the_end_of_a_session",
+     {OF_JOBS(5, 1 << 20, 1), .ends_in_time = true},
+     {STEP(KILL, 0, 0), BEGIN, BEGIN, BEGIN, BEGIN, BACKLOG(0), BACKLOG(1), BACKLOG(2),
+      BACKLOG(3), STEP(SLOW, 1, 1500), BEGIN, BY(4, END_JOB, 0, 0), WAIT(19000)}},
+    {"a_large_batch_that_is_read_again",
+     {PLAIN_OF(64u << 20, 5000), .line_bytes = 1u << 19, .batch_bytes = 32u << 20},
+     {BEGIN, WAIT(9000), STEP(DOWN, 0, 0), LONG_LINES, LONG_LINES, WAIT(19000),
+      STEP(KILL, 0, 0), WAIT(9000), STEP(DOWN, 0, 0), WRITE(1), WAIT(19000)}},
+    {"a_sealed_file_that_is_missing_in_the_middle",
+     {PLAIN_OF(300, 10), .closes = true},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(6), WRITE(6), STEP(DELETE_FILE, 3, 0), WAIT(19000),
+      WRITE(6), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

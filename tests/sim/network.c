@@ -123,6 +123,10 @@ static void choose_fate(struct letter *letter)
     letter->arrives_ms = now + way;
     letter->again_ms = UINT64_MAX;
     letter->answered_ms = letter->arrives_ms + 1 + pick(40);
+    if (server->down) {
+        letter->arrives_ms = UINT64_MAX;
+        return;
+    }
     if (!happens(server->lossy_percent)) {
         return;
     }
@@ -240,6 +244,9 @@ static void arrive(struct letter *letter, bool again)
     }
     bool moody = happens(server->moody_percent) && !again;
     letter->status = moody ? gateway_status(server, &letter->request) : 0;
+    if (letter->request.kind == server->refuses_kind && !letter->status) {
+        letter->status = server->refuses;
+    }
     letter->page = letter->status && server->gateway;
     if (!letter->status) {
         letter->status = server_answer(server, &letter->request, &letter->answer);
@@ -345,6 +352,8 @@ static bool network_take(void *self, struct transport_reply *reply)
         reply->body = end->last.data;
         reply->body_len = l->answer.len;
     }
+    network.server->unsure |=
+        reply->kind == TRANSPORT_BATCH && (reply->maybe_received || reply->status >= 500);
     if (reply->kind == TRANSPORT_PROBE) {
         gateway_note_probe(network.server, reply->status, reply->web_page, &end->doubts);
     }
@@ -379,6 +388,7 @@ void network_end_dies(struct network_end *end)
 {
     for (struct letter *l = network.letters; l; l = l->next) {
         if (l->from == end) {
+            network.server->unsure |= l->request.kind == TRANSPORT_BATCH;
             l->from = NULL;
         }
     }

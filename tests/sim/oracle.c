@@ -31,17 +31,19 @@ static bool may_come_twice(const struct world *world, const struct job *job)
            world->server.doubted;
 }
 
-/* Something in front of the origin has refused lines: they are in quarantine, which was
- * said, or given up. After 409, without positions, they count as stored where an answer
- * was lost before: an origin that has closed the session says so. */
+/* Something in front of the origin has refused lines: they are in quarantine or, after
+ * 409, as of an origin that has closed the session, given up, and that was said. Only
+ * what was perhaps received before counts as stored then. */
 static bool was_refused(const struct world *world, const struct job *job, unsigned lines)
 {
     uint64_t bytes = 0;
+    uint64_t given_up = 0;
     for (unsigned i = 0; i < UPLOADERS; i++) {
+        given_up += world->uploader[i].given_up;
         bytes += uploader_refused_bytes(&world->uploader[i], job->dir.id);
     }
     bool enough = job->old.layout ? bytes > 0 : bytes > lines * LINE_MIN_BYTES;
-    return world->server.closed ||
+    return (world->server.closed && (world->server.unsure || given_up >= lines)) ||
            (enough && (world->server.refused || world->server.doubted));
 }
 
@@ -309,5 +311,24 @@ void oracle_judge(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
         judge_job(world, &world->job[i]);
+    }
+}
+
+void oracle_judge_time(struct world *world)
+{
+    for (unsigned i = 0; i < world->jobs; i++) {
+        const struct job *job = &world->job[i];
+        int state = server_state(&world->server, job->dir.id);
+        for (int c = 0; world->plan.lines_in_time && c < JOB_CHANNELS; c++) {
+            struct lines_compared found;
+            judge_stream(world, job, c, &found);
+            if (found.missing) {
+                history_fail("late", "%.8s: %u lines: %s", job->dir.id, found.missing,
+                             found.first);
+            }
+        }
+        if (world->plan.ends_in_time && job->shut_down && state != 1 && state != 2) {
+            history_fail("late", "%.8s is not complete", job->dir.id);
+        }
     }
 }

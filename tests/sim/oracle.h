@@ -6,6 +6,8 @@
 
 #include "tests/sim/world.h"
 
+/** In worlds that say so: what has to be done when the last step is. */
+void oracle_judge_time(struct world *world);
 void oracle_judge(struct world *world);
 
 #endif

@@ -41,6 +41,8 @@
     X(SYNC, "the disk has all", 0, DISK)                                                 \
     X(POWER, "power failure", 2, POWER)                                                  \
     X(MOODY, "an origin in moods", 4, ORIGIN)                                            \
+    X(REFUSE, "the origin refuses requests of a kind, or not", 0, ORIGIN)                \
+    X(DOWN, "nobody answers, or again", 0, NETWORK)                                      \
     X(LOSSY, "a lossy network", 4, NETWORK)                                              \
     X(SLOW, "a slow network", 2, NETWORK)                                                \
     X(MISTAKE, "another sender is mistaken", 0, NETWORK)                                 \
@@ -124,6 +126,10 @@ struct plan_world {
     bool all_old;         /**< all of them are */
     bool closes;          /**< no session may be held in the end, whatever happened */
     bool lacks;           /**< each has to be: nobody knows that the origin has all */
+    bool lines_in_time;   /**< all are stored when the last step is done */
+    bool ends_in_time;    /**< sessions that have ended are complete by then */
+    uint32_t line_bytes;  /**< that long lines have at most; 0 = 400 */
+    uint64_t batch_bytes; /**< that a batch has at most; 0 = as many as usual */
     unsigned missing_max; /**< lines of a job, whatever happened; 0 = any number */
     bool untold;     /**< jobs leave their lock files empty, as earlier versions did */
     bool same_heads; /**< files of 1.1 begin with one and the same line */

@@ -38,6 +38,10 @@ struct server {
                   */
     unsigned lossy_percent; /**< of requests and answers that get lost */
     uint64_t slow_ms;
+    int refuses; /**< the status that requests of a kind get; 0 = the origin's */
+    enum transport_kind refuses_kind;
+    bool down;   /**< requests do not leave the host of their sender */
+    bool unsure; /**< a batch was perhaps received, for all that its sender knows */
 };
 
 /** A request as it goes over the network. */

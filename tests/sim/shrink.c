@@ -32,6 +32,7 @@ void shrink_run(const struct plan *plan, enum history_use use, struct outcome *o
         steps_do(&world, &plan->step[i]);
     }
     if (!history_failure(&detail)) {
+        oracle_judge_time(&world);
         world_settle(&world);
     }
     if (!history_failure(&detail)) {

@@ -72,7 +72,10 @@ static void step_job(struct world *world, const struct step *step)
     unsigned lines = 1 + step->b % (step->b % 7 ? 6 : 60);
     switch (step->kind) {
     case STEP_WRITE:
-        job_write(job, channel, lines, step->b % 5 ? 40 : 400);
+        job_write(job, channel, lines,
+                  step->b % 5              ? 40
+                  : world->plan.line_bytes ? world->plan.line_bytes
+                                           : 400);
         break;
     case STEP_HALVE:
         job_write(job, channel, lines, step->b % 5 ? 40 : 400);
@@ -263,6 +266,14 @@ static void step_server(struct world *world, const struct step *step)
     case STEP_MOODY:
         server->moody_percent = step->a % 3 ? step->b % 90 : 0;
         gateway_set(server, step->a / 3);
+        break;
+    case STEP_REFUSE:
+        server->refuses = (int)(step->a % 600);
+        server->refuses_kind = (enum transport_kind)step->b;
+        server->closed |= server->refuses == 409;
+        break;
+    case STEP_DOWN:
+        server->down = !server->down;
         break;
     case STEP_LOSSY:
         server->lossy_percent = step->a % 3 ? step->b % 90 : 0;

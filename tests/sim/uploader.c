@@ -11,7 +11,8 @@
 #include "tests/sim/kernel.h"
 #include "tests/support/pick.h"
 
-#define IN_A_ROW_MAX    1000u /* turns without any time between them: a loop */
+#define IN_A_ROW_MAX    1000u   /* turns without any time between them: a loop */
+#define WINDOW_LINES    100000u /* of which nobody counts the lines */
 #define RESTART_MS      5000u
 #define CANNOT_START_MS 60000u
 
@@ -19,11 +20,15 @@ static void uploader_log(void *arg, enum log_level level, const char *line)
 {
     struct uploader *u = arg;
     const char *held = strstr(line, "session.held session=");
-    (void)level;
     text_puts(&u->held, held ? held : "");
     if (strstr(line, "upload.quarantined ")) {
         text_printf(&u->refused, "%s\n", line);
     }
+    const char *final = strstr(line, "upload.refused_final ");
+    const char *lines = final ? strstr(final, " lines=") : NULL;
+    uint64_t given_up = lines ? strtoull(lines + strlen(" lines="), NULL, 10) : 0;
+    u->given_up += lines && !given_up ? WINDOW_LINES : given_up;
+    (void)level;
     history_say("%s %d: %s", u->agent ? "agent" : "upload", u->pid, line);
 }
 

@@ -35,6 +35,7 @@ struct uploader {
     unsigned fault_percent;
     struct text held;    /**< what it said of sessions that it holds */
     struct text refused; /**< … and of ranges that are in quarantine */
+    uint64_t given_up;   /**< lines of closed sessions that it said it gave up */
 };
 
 void uploader_make(struct uploader *u, unsigned index);

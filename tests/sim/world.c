@@ -41,6 +41,8 @@ static void configure_uploader(struct world *world, struct uploader *u)
     u->sync_ms = plan->sync_ms;
     config->sys = &sys_real;
     config->max_batch_lines = plan->batch_lines;
+    config->max_batch_bytes =
+        plan->batch_bytes ? plan->batch_bytes : config->max_batch_bytes;
     config->journal_bytes = plan->journal_bytes;
     config->settled_sync_ms = plan->settled_ms;
     config->compression = plan->compression;
@@ -216,6 +218,8 @@ static void end_faults(struct world *world)
     server_finish_expiring(&world->server);
     world->server.moody_percent = world->server.lossy_percent = 0;
     world->server.slow_ms = 0;
+    world->server.refuses = 0;
+    world->server.down = false;
     world->server.hides = false;
     if (world->away) {
         inode_link(inode_root(), WORLD_LOGS + 1, world->logs);
