@@ -26,10 +26,12 @@
 #include "schema/channels.h"
 #include "schema/layout.h"
 #include "schema/protocol.h"
+#include "schema/record_field.h"
 #include "schema/records.h"
 
-#define ACTIVE    UINT32_MAX /* its number: behind all others */
-#define DEPTH_MAX 64         /* of a record; deeper ones are not sent either */
+#define ACTIVE      UINT32_MAX /* its number: behind all others */
+#define DEPTH_MAX   64         /* of what is quickly known to be one record */
+#define BEGIN_BYTES 1024u      /* of a record, with its session_id */
 
 static const struct flag_table export_table = {
     .program = "gpufl export",
@@ -151,10 +153,27 @@ static int keep_detail(struct exporting *e, const char *line, size_t len)
                : export_fail(e->path, "", "out of memory");
 }
 
-/* One that was cut by another program may have merged with the next one. */
+/* One that was cut by another program merges with the next one. A writer that does not
+ * escape what it writes makes no JSON either, but one record. */
+static bool is_merged(const char *line, size_t len)
+{
+    const char *end = line + len;
+    const char *at = json_is_object(line, len, DEPTH_MAX) ? end : line + 1;
+    while ((at = memchr(at, '{', (size_t)(end - at)))) {
+        struct record_text id;
+        size_t rest = (size_t)(end - at);
+        if (record_field_text(at, rest < BEGIN_BYTES ? rest : BEGIN_BYTES, "session_id",
+                              &id)) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
 static int print_line(struct exporting *e, const char *line, size_t len)
 {
-    if (!json_is_object(line, len, DEPTH_MAX)) {
+    if (!record_field_in_object(line, len) || is_merged(line, len)) {
         e->no_records++;
         return EXIT_ALL_DONE;
     }
@@ -230,8 +249,8 @@ static int each_file(struct exporting *e, const char *channel, export_line *visi
 static void export_say_no_records(struct exporting *e)
 {
     char what[96];
-    snprintf(what, sizeof what, "%" PRIu64 " %s no JSON object, and left out",
-             e->no_records, plural(e->no_records, "line is", "lines are"));
+    snprintf(what, sizeof what, "%" PRIu64 " %s no record, and left out", e->no_records,
+             plural(e->no_records, "line is", "lines are"));
     if (e->no_records) {
         export_told_lacks(&e->told, what);
     }

@@ -142,6 +142,11 @@ bool record_field_next(struct record_text *rest, struct record_text *name,
     return behind != NULL;
 }
 
+bool record_field_in_object(const char *line, size_t len)
+{
+    return len > 1 && line[0] == '{' && line[len - 1] == '}';
+}
+
 unsigned record_field_times(const char *line, size_t len, const char *key)
 {
     const char *end = line + len;

@@ -15,6 +15,10 @@ struct record_text {
     size_t len;
 };
 
+/** Whether \p line begins and ends as an object: no backend stores another. It need not
+ * be JSON, which some writers do not escape what they write for. */
+bool record_field_in_object(const char *line, size_t len);
+
 /** The string that the top-level member \p key of \p line holds. Reads no further than
  * that member, so the line may be cut behind it. \return false when there is no such
  * member before the line ends or stops being JSON, or when it is not a string. */

@@ -88,7 +88,7 @@ static void note_channel(struct lines *out, const char *type)
 static const char *fault_of(const char *line, size_t len, const char *session,
                             char type[TYPE_BYTES])
 {
-    if (line[0] != '{' || line[len - 1] != '}') {
+    if (!record_field_in_object(line, len)) {
         return "not a JSON object";
     }
     if (!copy_type(line, len, type)) {
