@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import stat
+import subprocess
 import sys
 import time
 
@@ -444,6 +445,16 @@ def a_second_form_of_a_sealed_file_is_not_passed_over(place):
         equal((done.returncode, sink.completes()), (0, 1), done.stdout)
 
 
+def _names_the_one_to_remove(place, logs, done, plain, packed, less):
+    """By `ls -l` the compressed one is the shorter one, also if it is whole: what is said has a command that tells."""
+    text = "remove the one that holds less uncompressed, as `zcat X.gz | cmp - X` tells, or either if they are equal"
+    check(f"{packed.name}: the file is there uncompressed, too: {text}" in done.result["message"], done.result)
+    check(text in place.run("gpufl", "status", logs).stdout, "status")
+    told = subprocess.run(f"zcat {packed.name} | cmp - {plain.name}", shell=True, cwd=plain.parent, capture_output=True,
+                          text=True).stderr
+    check(f"EOF on {plain.name if less == 'plain' else '-'}" in told, told)
+
+
 def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
     """As `gunzip -k` leaves them when it is killed, and gzip while it runs: no message makes anybody move the whole one
     away, and nothing is lost if somebody does."""
@@ -468,8 +479,7 @@ def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
         done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
         equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
               f"{cut} {sent} {done.stdout}")
-        check("device.1.log.gz: the file is there uncompressed, too: remove the shorter one" in done.result["message"],
-              done.result)
+        _names_the_one_to_remove(place, logs, done, plain, packed, "packed" if cut == "gz" else "plain")
         (packed if cut == "gz" else plain).unlink()
         done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
         equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)

@@ -16,7 +16,8 @@
     X(NUMBER, "number", "its number is beyond the limit of its layout")                  \
     X(LAYOUT, "layout", "not a file of the layout of its session")                       \
     X(SECOND, "second_form",                                                             \
-      "the file is there uncompressed, too: remove the shorter one of the two")          \
+      "the file is there uncompressed, too: remove the one that holds less "             \
+      "uncompressed, as `zcat X.gz | cmp - X` tells, or either if they are equal")       \
     X(DAMAGED, "damaged", "it cannot be read to its end")
 
 #define UNREAD_ENUM_(id, key, text) UNREAD_##id,
