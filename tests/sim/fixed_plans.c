@@ -334,6 +334,10 @@ static const struct {
      {PLAIN_OF(300, 10), .closes = true},
      {STEP(KILL, 0, 0), BEGIN, WRITE(6), WRITE(6), STEP(DELETE_FILE, 3, 0), WAIT(19000),
       WRITE(6), END}},
+    {"a_power_failure_before_progress_is_published",
+     {PLAIN, .server = SERVER_WINDOWS, .closes = true},
+     {BEGIN, WRITE(6), STEP(SYNC, 0, 0), WAIT(0), WAIT(900), STEP(POWER, 0, 0),
+      WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)
