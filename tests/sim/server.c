@@ -291,15 +291,22 @@ static char *stored_as(struct server *server, const char *session, const char *c
     return all.data;
 }
 
+/* Lines that came without the headers of a window name no channel. */
 char *server_stored(struct server *server, const char *session, const char *channel)
 {
-    if (server->kind != SERVER_NOTHING) {
-        return stored_as(server, session, channel);
+    struct text stored = {0};
+    bool headers = server->kind != SERVER_NOTHING;
+    if (!headers || server->doubted) {
+        char *all = stored_as(server, session, "all");
+        char *lines = lines_of(all, channel);
+        text_append(&stored, lines, strlen(lines));
+        free(lines);
+        free(all);
     }
-    char *all = stored_as(server, session, "all");
-    char *lines = lines_of(all, channel);
-    free(all);
-    return lines;
+    char *own = headers ? stored_as(server, session, channel) : calloc(1, 1);
+    text_append(&stored, own, strlen(own) + 1);
+    free(own);
+    return stored.data;
 }
 
 int server_changes(struct server *server)

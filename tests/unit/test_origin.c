@@ -55,7 +55,9 @@ static void only_doubts_in_a_row_are_believed(void **state)
         bool known;
     } row[] = {{401, false}, {403, false}, {503, false}, {401, false}, {400, false},
                {401, true},  {401, true},  {404, true},  {401, false}, {403, false},
-               {401, true},  {404, true},  {200, false}, {302, false}, {200, true}};
+               {401, true},  {404, true},  {200, false}, {302, false}, {200, true},
+               {404, true},  {402, false}, {429, false}, {425, false}, {402, false},
+               {408, false}, {402, false}, {402, false}, {402, true}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct transport_reply reply = {
             .status = row[i].status, .web_page = row[i].status == 200, .body = "<html>"};

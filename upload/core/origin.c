@@ -308,6 +308,7 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
         return;
     }
     origin->state = ORIGIN_UNASKED;
+    origin->doubts = 0; /* it said nothing */
     origin_failed_to_tell(origin, reply, now_ms);
 }
 
