@@ -63,3 +63,11 @@ const char *nearest_name(const char *word, const char *const *name, size_t count
     }
     return best;
 }
+
+bool nearest_is_slip(const char *word, const char *name)
+{
+    size_t len = strlen(word);
+    size_t name_len = strlen(name);
+    return len <= LETTERS_MAX && name_len <= LETTERS_MAX &&
+           edits_between(word, len, name, name_len) <= 1;
+}

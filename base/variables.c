@@ -156,7 +156,7 @@ static void unread_visit(void *arg, const char *name)
     if (!unread_has(unread_own, UNREAD_COUNT(unread_own), tail) &&
         !unread_has(unread_theirs, UNREAD_COUNT(unread_theirs), tail)) {
         const char *near = nearest_name(tail, unread_own, UNREAD_COUNT(unread_own));
-        if (near) {
+        if (near && nearest_is_slip(tail, near)) {
             to->say(to->arg, name, near);
         }
     }

@@ -14,8 +14,8 @@ void variables_each(char *const *environment, const char *prefix, variables_visi
 typedef void variables_say(void *arg, const char *name, const char *meant);
 
 /** Says each variable in \p environment (as environ(7)) that begins with GPUFL_, that
- * neither the recorder nor gpufl nor the existing client reads, and that is nearly one
- * which the first two do: others may have variables that begin so. */
+ * neither the recorder nor gpufl nor the existing client reads, and that is one slip
+ * away from one which the first two do: others may have variables that begin so. */
 void variables_each_unread(char *const *environment, variables_say *say, void *arg);
 
 #endif

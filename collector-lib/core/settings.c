@@ -3,6 +3,7 @@
 #include "collector-lib/core/settings.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ static void say_no_switch(const char *name)
                     name, MESSAGE_VALUE(value, OPTION_SHOWN_BYTES));
     }
 }
+
+static atomic_flag unread_said = ATOMIC_FLAG_INIT;
 
 static void settings_say_unread(void *unused, const char *name, const char *meant)
 {
@@ -185,7 +188,9 @@ gpufl_status settings_begin(const struct gpufl_init_options *options,
         return GPUFL_OFF;
     }
     say_no_switch("GPUFL_DISABLED");
-    variables_each_unread(environ, settings_say_unread, NULL);
+    if (!atomic_flag_test_and_set_explicit(&unread_said, memory_order_relaxed)) {
+        variables_each_unread(environ, settings_say_unread, NULL);
+    }
     settings_take_env(out);
     return GPUFL_OK;
 }

@@ -337,8 +337,12 @@ def a_misspelt_variable_is_named_once(place):
             check(f"{head}{name}: nothing reads it (did you mean {meant}?)\n" in done.stderr, done.stderr)
         done = place.run(*words, env={name: "1" for name in (
             "GPUFL_HTTP_TOKEN", "GPUFL_BACKEND_API_KEY", "GPUFL_AGENT_STATE_DRI", "GPUFL_LOG_TYPES", "GPUFL_SOURCE_FOLDER", "GPUFL_MONITOR_APP",
-            "GPUFL_API_URL", "GPUFL_INJECT", "GPUFL_DEEP_ARM", "GPUFL_RUN_ID", "GPUFL_FROBNICATE", "GPUFL_BACKEND_PORT", "GPUFL_")})
+            "GPUFL_API_URL", "GPUFL_INJECT", "GPUFL_DEEP_ARM", "GPUFL_RUN_ID", "GPUFL_FROBNICATE", "GPUFL_BACKEND_PORT", "GPUFL_",
+            "GPUFL_LIB_DIR", "GPUFL_POD_IMAGE", "GPUFL_LOG_DIR_2", "GPUFL_APP_HOME")})
         check("nothing reads it" not in done.stderr, done.stderr)
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", *["init", "shutdown"] * 3, env={"GPUFL_LGO_DIR": "1"})
+    equal(done.stderr.count("GPUFL_LGO_DIR:"), 1, f"of a process: {done.stderr}")
+    equal(len(list(place.logs.glob("[!.]*"))) >= 3, True, "there were three sessions")
 
 
 def the_variables_that_are_looked_for_are_known(place):

@@ -51,10 +51,25 @@ static void a_long_word_is_near_nothing(void **state)
     assert_null(nearest_name(word, names, sizeof names / sizeof *names));
 }
 
+static void one_edit_is_a_slip(void **state)
+{
+    (void)state;
+    static const char *const slip[] = {"LOG_DIR", "LGO_DIR", "LOGDIR", "LOG_DIRS",
+                                       "log-dor"};
+    static const char *const other[] = {"LIB_DIR", "LOG_DIR_2", "", "LO_DI"};
+    for (size_t i = 0; i < sizeof slip / sizeof *slip; i++) {
+        assert_true(nearest_is_slip(slip[i], "LOG_DIR"));
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        assert_false(nearest_is_slip(other[i], "LOG_DIR"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nearest_name_is_suggested),
+        cmocka_unit_test(one_edit_is_a_slip),
         cmocka_unit_test(a_long_word_is_near_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
