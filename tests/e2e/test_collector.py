@@ -247,6 +247,33 @@ def an_active_file_that_was_cut_is_a_loss(place):
         shutil.rmtree(session)
 
 
+def what_follows_in_the_next_file_is_sent_wherever_an_active_file_was_cut(place):
+    """Whether that was sent before or not: the writer tells of the loss, and no person is needed."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for left in (lambda size: 0, lambda size: size // 2):
+        for live in (True, False):
+            agent = lib.agent(place, backend.url) if live else None
+            job = place.start("examples/demo-job", place.logs, 4 * lib.SLOW)
+            active = until(lambda: next(place.logs.glob("[!.]*/system.log"), None), "the session")
+            until(lambda f=active: f.read_bytes().count(b"\n") > 1, "it is written")
+            session = active.parent.name
+            if live:
+                until(lambda s=session: backend.export(s, "system").count(b"\n") > 1, "it is sent live")
+            os.truncate(active, left(active.stat().st_size))
+            until(active.with_name("system.1.log").exists, "its writer has seen it")
+            equal(job.wait(60 * lib.SLOW), 0, "the job")
+            if live:
+                until(lambda s=session, f=active: backend.export(s, "system").endswith(f.read_bytes()), "what follows is sent")
+                agent.terminate()
+                equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+            done = lib.upload(place, backend.url)
+            equal(done.returncode, 0, done.stdout)
+            check("lines were dropped" in done.stdout, done.stdout)
+            check(backend.export(session, "system").endswith(active.read_bytes()), "all that follows is there")
+            check(not backend.session(session)["verified"], "not complete")
+            shutil.rmtree(place.logs)
+
+
 def a_loss_is_marked_while_an_active_file_cannot_be_restored(place):
     """Here, a directory has the name under which it is made anew. A job may be killed then, and be read after a reboot."""
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -325,7 +325,7 @@ def _put_back(file, whole):
 
 
 def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
-    """No writer makes one: it is held as one that is damaged, and given up, or put back."""
+    """Its writer does not tell so: it is held as one that is damaged, and given up, or put back."""
     backend = _backend(place)
     cases = (1, False, True), (1, True, True), (2, False, True), (2, True, False)
     for number, packed, journal in cases:
@@ -351,6 +351,29 @@ def a_rotated_file_that_was_emptied_before_anything_of_it_was_sent(place):
                 equal(len(backend.export(writer.id, "device").splitlines()), 10 + number, "the rest is sent")
             shutil.rmtree(place.logs / STATE)
             shutil.rmtree(writer.dir)
+
+
+def a_rotated_file_that_was_emptied_is_passed_where_its_writer_tells_that(place):
+    """Sent before or not, in either form: what follows is sent, and the session is not complete."""
+    backend = _backend(place)
+    for sent, packed in (False, False), (False, True), (True, False), (True, True):
+        writer = Live(place.logs)
+        writer.line("device", times=5)
+        if sent:
+            equal(_upload(place, backend.url).returncode, 0, "what is before it")
+        writer.line("device", times=5)
+        writer.rotate("device")
+        writer.line("device", times=5)
+        writer.end()
+        _emptied(writer.dir / "device.1.log", packed)
+        (writer.dir / ".gpufl-transport-loss.device.1.json").write_text("{}")
+        done = _upload(place, backend.url)
+        equal((done.returncode, "lines were dropped" in done.stdout), (0, True), done.stdout)
+        check(backend.export(writer.id, "device").endswith(writer.active("device").read_bytes()), "what follows is sent")
+        equal(streams(backend, writer.id)[0]["state"], "open", "not complete")
+        equal(_verify(place, backend).returncode, 1, "not equal")
+        shutil.rmtree(place.logs / STATE)
+        shutil.rmtree(writer.dir)
 
 
 def _pack(file):

@@ -141,21 +141,23 @@ static enum held_reason read_problem_short(const struct stream *st,
     return chunk->shorter && !given_up ? HELD_SHORTER : HELD_DAMAGED;
 }
 
+/* Where its writer tells of the loss, the session is never complete. */
 static bool read_problem_is_emptied(const struct stream *st,
                                     const struct tail_where *where,
                                     const struct tail_chunk *chunk)
 {
-    return !stream_gave_up(st, st->file) && tail_is_emptied(where, chunk);
+    return !stream_gave_up(st, st->file) && tail_is_emptied(where, chunk) &&
+           !missing_told_in(st, st->file);
 }
 
-/* Where its writer tells of the loss, the session is never complete. */
+/* Likewise. */
 static bool read_problem_is_beheaded(const struct stream *st,
                                      const struct tail_where *where,
                                      const struct tail_chunk *chunk)
 {
     const struct engine *engine = st->session->root->engine;
     return !st->gap && !st->lost && tail_is_beheaded(where, engine->raw, chunk) &&
-           !tail_where_tells_loss(engine->config.sys, where);
+           !missing_told_in(st, st->file);
 }
 
 bool read_problem_is_cut(const struct stream *st, const struct tail_chunk *chunk)

@@ -123,13 +123,13 @@ static bool parting_in_sealed(const struct stream *st, const struct reply_end *t
 }
 
 /* It was settled up to its sealed end, or was cut when it was the newest one: what its
- * disk lost is at the backend. What its writer appended behind that end may be nowhere.
- */
+ * disk lost is at the backend. What its writer appended there may be nowhere, or told. */
 static bool parting_all_was_settled(const struct stream *st)
 {
     const struct stream_place *end = &st->end.at;
     return st->file > end->file || st->end.state == END_CUT ||
-           (st->sealed.file == end->file && st->sealed.bytes == end->offset);
+           (st->sealed.file == end->file && st->sealed.bytes == end->offset) ||
+           missing_told_in(st, end->file);
 }
 
 static enum parting_result parting_ask(struct stream *st, const struct reply_end *told,

@@ -255,3 +255,10 @@ void missing_ended(struct session *session, const struct scan *scan)
     session->writer = SESSION_WRITER_ENDED;
     missing_channels(session, scan);
 }
+
+bool missing_told_in(const struct stream *st, uint32_t file)
+{
+    struct tail_where where = stream_where(st);
+    where.file = file;
+    return tail_where_tells_loss(st->session->root->engine->config.sys, &where);
+}

@@ -54,4 +54,7 @@ void missing_at_end(struct session *session);
  * should have left more than one that may live. */
 void missing_ended(struct session *session, const struct scan *scan);
 
+/** \return true if its writer tells that lines of that file are lost. */
+bool missing_told_in(const struct stream *stream, uint32_t file);
+
 #endif
