@@ -299,3 +299,18 @@ gpufl_status file_replace(const struct sys *sys, int dir, const char *name,
     }
     return durable && sys->fsync(dir) < 0 ? GPUFL_ERR_IO : GPUFL_OK;
 }
+
+uint64_t file_hole_at(int fd, uint64_t offset, size_t len)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < offset + len) {
+        return 0;
+    }
+    off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+    uint64_t size = (uint64_t)st.st_size;
+    uint64_t end = data >= 0        ? (uint64_t)data
+                   : errno == ENXIO ? size
+                                    : offset; /* the file system does not know any */
+    end = end < size ? end : size;
+    return end >= offset + len ? end - offset : 0;
+}

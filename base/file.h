@@ -95,4 +95,8 @@ int file_pwrite_all(const struct sys *sys, int fd, const void *data, size_t len,
 /** pread until \p len bytes or the end. \return bytes read, or -1 with errno. */
 ssize_t file_pread_full(const struct sys *sys, int fd, void *data, size_t len, off_t at);
 
+/** A file with holes costs its owner nothing. One of less than \p len bytes counts as
+ * data. \return how many bytes of a hole are at \p offset. */
+uint64_t file_hole_at(int fd, uint64_t offset, size_t len);
+
 #endif

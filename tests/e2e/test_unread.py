@@ -488,6 +488,43 @@ def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
         lib.holds(backend, writer)
 
 
+def of_two_forms_in_the_layout_of_1_1_the_longer_one_is_read(place):
+    """Likewise, while numbers shift, and however much of the file had been sent."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    cuts = ("line", "middle", "first", "empty", "gz")
+    for n, (cut, sent, shifts) in enumerate((c, s, m) for c in cuts for s in (0, 4) for m in (0, 2)):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Shifting(logs, session=f"shifting-{n}", compress=False)
+        writer.rotate("device")
+        writer.line("device", times=max(sent, 1))
+        if sent:
+            lib.upload(place, backend.url, directory=logs)
+        writer.line("device", times=20)
+        writer.rotate("device")
+        writer.line("device")
+        for _ in range(shifts):
+            writer.rotate("device")
+            writer.line("device")
+        writer.end()
+        plain = writer.dir / f"device.{1 + shifts}.log"
+        packed = writer.dir / f"device.{1 + shifts}.log.gz"
+        data = plain.read_bytes()
+        line_end = len(b"".join(data.splitlines(True)[:9]))
+        packed.write_bytes(gzip.compress(data)[:-30 if cut == "gz" else None])
+        plain.write_bytes(data[:{"line": line_end, "middle": line_end + 20, "first": 20, "empty": 0, "gz": None}[cut]])
+        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+        equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
+              f"{cut} {sent} {shifts} {done.stdout}")
+        _names_the_one_to_remove(place, logs, done, plain, packed, "packed" if cut == "gz" else "plain")
+        (packed if cut == "gz" else plain).unlink()
+        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+        equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)
+        equal(place.run("gpufl", "verify", logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY}).returncode,
+              0, "verify")
+        lib.holds(backend, writer)
+
+
 def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
     """Of each name one form is read. What the other holds may be something else."""
     for n, name in enumerate(("device.1.log", "device.log")):
@@ -505,7 +542,8 @@ def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
             equal((done.returncode, _missing(sink, writer), sink.completes()), (1, 0, 0), f"{name} {done.stdout}")
             check(f"{name}.gz" in done.result["message"], done.result)
             status = json.loads(place.run("gpufl", "status", logs, "--json").stdout)["sessions"][0]
-            equal(status["not_read"], [{"reason": "layout", "files": 1, "example": f"{name}.gz"}], "status")
+            reason = "layout" if name == "device.log" else "second_form"
+            equal(status["not_read"], [{"reason": reason, "files": 1, "example": f"{name}.gz"}], "status")
             second.unlink()
             done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
             equal((done.returncode, sink.completes()), (0, 1), f"once {name}.gz is gone: {done.stdout}")

@@ -102,7 +102,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
         return GPUFL_OK;
     }
     if (scan_is_second_form(dir, file, name, &st)) {
-        unread_add(&scan->unread, dir->live ? UNREAD_SECOND : UNREAD_LAYOUT, file);
+        unread_add(&scan->unread, name->gz ? UNREAD_SECOND : UNREAD_LAYOUT, file);
         return GPUFL_OK;
     }
     if (st.st_mtim.tv_sec > scan->last_write_s) {

@@ -50,12 +50,12 @@ static enum file_match doubt_compare(const struct sys *sys, const struct tail_wh
 {
     struct tail_where other = *w;
     bool gz;
-    int fd = shifting_number_open(sys, w, index, &gz);
+    other.mark = w->before->mark;
+    other.offset = other.mark_at = w->before->bytes;
+    int fd = shifting_number_open(sys, &other, index, &gz);
     if (fd < 0) {
         return FILE_UNREADABLE;
     }
-    other.mark = w->before->mark;
-    other.offset = other.mark_at = w->before->bytes;
     enum file_match match = tail_where_match(sys, &other, fd, gz);
     close(fd);
     return match;

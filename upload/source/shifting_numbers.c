@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -72,10 +73,47 @@ bool shifting_number_beyond(const struct sys *sys, const struct tail_where *w,
     return known;
 }
 
+uint64_t shifting_head(const char *data, size_t len)
+{
+    size_t most = len < SHIFTING_HEAD_BYTES ? len : SHIFTING_HEAD_BYTES;
+    const char *newline = memchr(data, '\n', most);
+    if (!newline && len < SHIFTING_HEAD_BYTES) {
+        return 0;
+    }
+    size_t n = newline ? (size_t)(newline - data) + 1 : most;
+    uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
+    return hash ? hash : 1;
+}
+
+/* It ends before the position, or within its first line: a program that unpacked it may
+ * have been killed. */
+static bool number_is_cut(const struct sys *sys, const struct tail_where *w, int fd)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        return false;
+    }
+    bool ends_before = (uint64_t)st.st_size < w->mark_at;
+    bool short_one = (uint64_t)st.st_size < sizeof data;
+    ssize_t n = short_one ? file_pread_full(sys, fd, data, sizeof data, 0) : -1;
+    return ends_before || (n >= 0 && shifting_head(data, (size_t)n) == 0);
+}
+
 int shifting_number_open(const struct sys *sys, const struct tail_where *w,
                          uint32_t number, bool *gz)
 {
+    struct tail_where at = *w;
     int fd = tail_where_open_either(sys, w, number, gz);
+    at.file = number;
+    if (fd >= 0 && number > 0 && !*gz && number_is_cut(sys, w, fd)) {
+        int packed = tail_where_open_packed(sys, &at);
+        *gz = packed >= 0 || errno != ENOENT;
+        if (*gz) {
+            close(fd);
+            fd = packed;
+        }
+    }
     if (fd < 0 && errno == ELOOP) {
         errno = ENOENT;
     }
@@ -124,18 +162,6 @@ bool shifting_number_between(const struct sys *sys, const struct tail_where *w,
     return false;
 }
 
-uint64_t shifting_head(const char *data, size_t len)
-{
-    size_t most = len < SHIFTING_HEAD_BYTES ? len : SHIFTING_HEAD_BYTES;
-    const char *newline = memchr(data, '\n', most);
-    if (!newline && len < SHIFTING_HEAD_BYTES) {
-        return 0;
-    }
-    size_t n = newline ? (size_t)(newline - data) + 1 : most;
-    uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
-    return hash ? hash : 1;
-}
-
 /* What is to be read of the beginning of a file. */
 struct shifting_first_bytes {
     char *data;
@@ -169,6 +195,15 @@ ssize_t shifting_read_head(const struct sys *sys, const struct tail_where *w, in
     return first_bytes_read(sys, w, fd, gz, &head);
 }
 
+/* Of whichever file it is: the position is in another one. */
+static int number_open_at_begin(const struct sys *sys, const struct tail_where *w,
+                                uint32_t number, bool *gz)
+{
+    struct tail_where begin = *w;
+    begin.mark_at = 0;
+    return shifting_number_open(sys, &begin, number, gz);
+}
+
 /* Whether a whole line among the first of \p place is a job_start. */
 static bool first_lines_begin(const struct sys *sys, const struct tail_where *w,
                               const struct shifting_place *place, char *data)
@@ -177,7 +212,7 @@ static bool first_lines_begin(const struct sys *sys, const struct tail_where *w,
                                                FIRST_LINES_COST_MOST};
     struct record_text line;
     bool gz;
-    int fd = shifting_number_open(sys, w, place->index, &gz);
+    int fd = number_open_at_begin(sys, w, place->index, &gz);
     if (fd < 0) {
         return false;
     }
@@ -196,7 +231,7 @@ gpufl_status shifting_place_at(const struct sys *sys, const struct tail_where *w
     struct record_text line;
     char data[SHIFTING_HEAD_BYTES];
     bool gz;
-    int fd = shifting_number_open(sys, w, index, &gz);
+    int fd = number_open_at_begin(sys, w, index, &gz);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }

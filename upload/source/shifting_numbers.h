@@ -21,7 +21,8 @@
 bool shifting_number_beyond(const struct sys *sys, const struct tail_where *where,
                             uint32_t below, uint32_t *number);
 
-/** Opens the file of that number, 0 for the active one, in the form that is there.
+/** Opens the file of that number, 0 for the active one, in the form that is there: of
+ * two, the plain one, unless it ends before the position, or within its first line.
  * \return -1 with errno ENOENT when neither is there as a regular file. */
 int shifting_number_open(const struct sys *sys, const struct tail_where *where,
                          uint32_t number, bool *gz);

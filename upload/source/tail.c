@@ -136,23 +136,6 @@ static enum file_match match_plain(const struct sys *sys, const struct tail_wher
                                               : FILE_MATCHES;
 }
 
-/* A file with holes costs its owner nothing. One that would not fill the buffer is read.
- * \return how many bytes of a hole are at the position. */
-static uint64_t find_hole(int fd, uint64_t offset, size_t cap)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < offset + cap) {
-        return 0;
-    }
-    off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
-    uint64_t size = (uint64_t)st.st_size;
-    uint64_t end = data >= 0        ? (uint64_t)data
-                   : errno == ENXIO ? size
-                                    : offset; /* the file system does not know any */
-    end = end < size ? end : size;
-    return end >= offset + cap ? end - offset : 0;
-}
-
 /* A file can be emptied at any time and grow past the position again. So the bytes before
  * the position are compared each time, and after the read: what was emptied before the
  * comparison does not match. */
@@ -161,7 +144,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
 {
     struct stat st;
     out->unchanged_since = w->offset == 0 ? sys->unchanged_since(fd) : 0;
-    out->hole = w->tells_holes ? find_hole(fd, w->offset, cap) : 0;
+    out->hole = w->tells_holes ? file_hole_at(fd, w->offset, cap) : 0;
     ssize_t n = out->hole ? 0 : file_pread_full(sys, fd, buf, cap, (off_t)w->offset);
     if (n < 0 || fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
@@ -210,31 +193,13 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     return status;
 }
 
-/* Rotated and compressed files never grow. */
-static gpufl_status read_shifting(const struct sys *sys, const struct tail_where *w,
-                                  char *buf, size_t cap, struct tail_chunk *out)
-{
-    int fd;
-    bool gz;
-    gpufl_status status = shifting_open(sys, w, &fd, &gz, &out->index);
-    if (status != GPUFL_OK) {
-        out->packed = status == GPUFL_ERR_FORMAT && gz;
-        out->shorter = status == GPUFL_ERR_FORMAT && !gz;
-        return status;
-    }
-    status = gz ? read_gzip(w, fd, buf, cap, out) : read_plain(sys, w, fd, buf, cap, out);
-    out->sealed = gz || out->index > 0;
-    out->packed = gz;
-    close(fd);
-    return status;
-}
-
 /* The plain file of a sealed number was read to its end. A program that unpacked it may
  * have been killed: then the compressed one, which is beside it, holds the rest. */
 static gpufl_status read_longer(const struct sys *sys, const struct tail_where *w,
                                 int plain, char *buf, size_t cap, struct tail_chunk *out)
 {
-    struct tail_chunk longer = {.mark = w->mark, .sealed = true, .packed = true};
+    struct tail_chunk longer = {
+        .mark = w->mark, .index = out->index, .sealed = true, .packed = true};
     int fd = tail_where_open_packed(sys, w);
     if (fd < 0 && errno == ENOENT) {
         return GPUFL_ERR_NOT_FOUND;
@@ -257,6 +222,32 @@ static gpufl_status read_longer(const struct sys *sys, const struct tail_where *
     if (status == GPUFL_OK) {
         status = read_gzip(w, fd, buf, cap, &longer);
         *out = longer;
+    }
+    close(fd);
+    return status;
+}
+
+/* Rotated and compressed files never grow. */
+static gpufl_status read_shifting(const struct sys *sys, const struct tail_where *w,
+                                  char *buf, size_t cap, struct tail_chunk *out)
+{
+    int fd;
+    bool gz;
+    gpufl_status status = shifting_open(sys, w, &fd, &gz, &out->index);
+    if (status != GPUFL_OK) {
+        out->packed = status == GPUFL_ERR_FORMAT && gz;
+        out->shorter = status == GPUFL_ERR_FORMAT && !gz;
+        return status;
+    }
+    status = gz ? read_gzip(w, fd, buf, cap, out) : read_plain(sys, w, fd, buf, cap, out);
+    out->sealed = gz || out->index > 0;
+    out->packed = gz;
+    if (!gz && out->index > 0 && status == GPUFL_OK && out->at_end) {
+        struct tail_where at = *w;
+        at.file = out->index;
+        at.known = NULL; /* the plain one stays known until something more is sent */
+        gpufl_status longer = read_longer(sys, &at, fd, buf, cap, out);
+        status = longer == GPUFL_ERR_NOT_FOUND ? status : longer;
     }
     close(fd);
     return status;
