@@ -143,19 +143,22 @@ def files_that_are_closed_to_this_user(place):
 
 def a_closed_second_form_of_a_file_holds_nothing_of_the_first(place):
     """As gzip makes it while it runs, or leaves it when it is killed: what is behind the plain one is not known."""
-    writer = Live(place.logs)
-    first = set(bytes(writer.written["device"]).splitlines()) | _sealed_and_ended(writer)
-    packed = writer.dir / "device.1.log.gz"
-    packed.write_bytes(b"")
-    packed.chmod(0)
-    _give(place)
-    with Sink(declare=True) as sink:
-        done = _upload(place, sink)
-        equal(_is_held(place, done, "closed"), [], "no command")
-        check("(device.1.log.gz: Permission denied)" in done.stdout, done.stdout)
-        equal(first & sink.missing(writer), set(), "the plain file is sent")
-        packed.unlink()
-        _goes_on(place, sink, writer)
+    for layout, more in ((Live, {}), (Shifting, {"compress": False})):
+        place.logs = place.path / f"logs-{layout.__name__}"
+        place.logs.mkdir(mode=0o700)
+        writer = layout(place.logs, **more)
+        first = set(bytes(writer.written["device"]).splitlines()) | _sealed_and_ended(writer)
+        packed = writer.dir / "device.1.log.gz"
+        packed.write_bytes(b"")
+        packed.chmod(0)
+        _give(place)
+        with Sink(declare=True) as sink:
+            done = _upload(place, sink)
+            equal(_is_held(place, done, "closed"), [], "no command")
+            check("(device.1.log.gz: Permission denied)" in done.stdout, done.stdout)
+            equal(first & sink.missing(writer), set(), "the plain file is sent")
+            packed.unlink()
+            _goes_on(place, sink, writer)
 
 
 def what_is_not_a_file_has_the_name_of_the_next_one(place):
