@@ -126,13 +126,15 @@ static void trial_say_served(struct trial *t, int dir, const char *path)
     }
 }
 
-/* A job may be yet to come; but where sessions lie deeper, they wait for ever. */
-static void trial_say_none(struct trial *t, const char *path)
+/* A job may be yet to come; but where sessions lie deeper, they wait for ever, unless
+ * they were sent before. */
+static void trial_say_none(struct trial *t, int fd, const char *path)
 {
     char why[512];
     char below[512];
     enum session_depth depth = session_depth_of(&sys_real, path, below);
-    if (depth == SESSION_DEPTH_BELOW) {
+    if (depth == SESSION_DEPTH_BELOW &&
+        !journal_read_knows_any(&sys_real, t->options->state_dir, fd)) {
         snprintf(why, sizeof why, "%s: %.490s", folders_flag(t->options, path), below);
         trial_note(t, why);
     } else if (depth == SESSION_DEPTH_NONE) {
@@ -151,7 +153,7 @@ static void trial_folder(struct trial *t, const char *path)
     t->folders++;
     if (fd >= 0) {
         trial_say_served(t, fd, path);
-        trial_say_none(t, path);
+        trial_say_none(t, fd, path);
         close(fd);
         return;
     }

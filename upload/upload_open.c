@@ -137,10 +137,8 @@ bool upload_knows_unfinished(const struct upload *u)
 
 bool upload_knows_any(const struct upload *u)
 {
-    struct journal_read journal = {0};
-    bool any = upload_journal_open(u, &journal) && journal.sessions > 0;
-    journal_read_fini(&journal);
-    return any;
+    const char *state_dir = u->options.state_dir;
+    return journal_read_knows_any(&sys_real, *state_dir ? state_dir : NULL, u->root);
 }
 
 static void upload_warn_unused(void *u, const char *name, const char *why)

@@ -10,7 +10,8 @@
 int directory_fault(const char *program, const char *path, int error);
 
 /** To be asked where no session was found: says it if some lie too deep below DIR \p path
- * to be found. \return whether they do. */
-bool directory_is_above(const char *program, const char *path);
+ * to be found, and the journal with \p state_dir (NULL or "" = default) knows of none,
+ * which were moved there once they were sent. \return whether it was said. */
+bool directory_is_above(const char *program, const char *path, const char *state_dir);
 
 #endif

@@ -324,7 +324,8 @@ static int show_status(struct status *s)
         return EXIT_NOT_ALL;
     }
     fwrite(s->out.data, 1, s->out.len, stdout);
-    if (s->end.none && directory_is_above("gpufl status", s->command.directory)) {
+    if (s->end.none &&
+        directory_is_above("gpufl status", s->command.directory, s->command.state_dir)) {
         return EXIT_BAD_USE;
     }
     return s->end.all_sent ? EXIT_ALL_DONE : EXIT_NOT_ALL;

@@ -350,7 +350,8 @@ static int verify_ask_first(struct verifying *run)
         return verify_fail_backend(run, status);
     }
     const char *directory = run->arguments->directory;
-    if (empty && !run->sessions.count && directory_is_above("gpufl verify", directory)) {
+    if (empty && !run->sessions.count &&
+        directory_is_above("gpufl verify", directory, run->arguments->to.state_dir)) {
         return EXIT_BAD_USE;
     }
     if (empty) {

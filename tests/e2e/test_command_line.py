@@ -115,6 +115,10 @@ def a_directory_above_that_of_the_sessions_is_no_success(place):
     archive.mkdir(parents=True)
     session.rename(archive / session.name)
     told_of(place.run("gpufl", "upload", deep, *to), 0, "no session in")
+    told_of(place.run("gpufl", "status", deep), 0)
+    told_of(place.run("gpufl", "verify", deep, *to), 1, f"'{deep}': there is no session to compare")
+    done = place.run("gpufl-agent", "--check", f"--folder={deep}", f"--host={backend.url}", env=key)
+    check(done.returncode == 0 and "deeper" not in done.stdout, done.stdout)
 
 
 def the_home_of_root_in_the_environment_hides_nothing_of_ones_own(place):

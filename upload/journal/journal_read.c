@@ -309,6 +309,20 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
     return status;
 }
 
+bool journal_read_knows_any(const struct sys *sys, const char *state_dir, int root_fd)
+{
+    struct journal_read journal = {0};
+    char fd_path[64];
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", root_fd);
+    char *path = realpath(fd_path, NULL);
+    bool any = path &&
+               journal_read_open(sys, state_dir, root_fd, path, &journal) == GPUFL_OK &&
+               journal.sessions > 0;
+    journal_read_fini(&journal);
+    free(path);
+    return any;
+}
+
 bool journal_read_is_empty(const struct journal_read *journal)
 {
     bool any = journal->streams > 0;

@@ -21,6 +21,9 @@ GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *sta
                                           int root_fd, const char *root_path,
                                           struct journal_read *out);
 
+/** Reads it as journal_read_open() does. \return true if it knows any session. */
+bool journal_read_knows_any(const struct sys *sys, const char *state_dir, int root_fd);
+
 /** Whether the owner of the root, who is another user, keeps a journal in it, which would
  * count as none. Where others can write, only the owner of the root is believed.
  * \param or_else what can be done but to run the program as that owner; "" = nothing
