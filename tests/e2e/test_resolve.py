@@ -849,6 +849,45 @@ def the_rest_of_an_active_file_that_was_given_up_is_sent_when_it_is_back(place):
             agent.wait(40 * lib.SLOW)
 
 
+def a_channel_that_was_given_up_as_a_whole_is_whole_when_it_is_back(place):
+    """In one file or two, which may come back one by one; not if what has the name of the first file is a later one."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for n, (files, by_agent, back) in enumerate(
+            ((1, False, "all"), (1, True, "all"), (2, False, "all"), (2, False, "one by one"), (2, False, "last"))):
+        logs = _logs(place, n)
+        writer = Live(logs)
+        write(writer)
+        if files == 2:
+            writer.rotate("device")
+            write(writer)
+        writer.end()
+        kept = {f: f.read_bytes() for f in sorted(writer.dir.glob("device*.log"))}
+        for file in kept:
+            file.unlink()
+        equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
+        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
+        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs) if by_agent else None
+        if not agent:
+            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "told")
+        until(lambda w=writer: backend.session(w.id)["state"] == "ended_with_losses", "the loss is told")
+        for file, lines in kept.items():
+            if back != "last" or file.name == "device.log":
+                file.write_bytes(lines)
+            if back == "one by one" and file.name != "device.log":
+                equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "the next one is missed")
+        if not agent:
+            lib.upload(place, backend.url, directory=logs)
+        if back == "last":
+            check(not backend.complete(writer.id), "the first file is missing")
+            continue
+        until(lambda w=writer: backend.complete(w.id), f"files {files} agent {by_agent} {back}")
+        lib.holds(backend, writer)
+        until(lambda f=logs: "complete, verified" in place.run("gpufl", "status", f).stdout, "status")
+        if agent:
+            agent.terminate()
+            agent.wait(40 * lib.SLOW)
+
+
 def a_session_that_is_away_for_good_is_forgotten(place):
     for n, by_agent in enumerate((False, True)):
         logs = _logs(place, n)

@@ -9,6 +9,7 @@
 #include "upload/core/engine_state.h"
 #include "upload/http/encode.h"
 #include "upload/http/positions_text.h"
+#include "upload/source/ndjson.h"
 
 /* The file's checksum where the part begins. */
 static uint32_t part_file_crc(const struct offer *offer)
@@ -19,9 +20,22 @@ static uint32_t part_file_crc(const struct offer *offer)
                                                    : st->end.file_crc;
 }
 
+/* Nothing of it was stored, so nothing else of it was given up. A later file that has the
+ * name of the first one does not begin so. */
+static bool part_returns(const struct stream *st, const char *raw, size_t len)
+{
+    static const struct stream_place begin = {.file = 1};
+    return st->lost && !st->gap && !st->jump && st->session->layout == SESSION_LIVE &&
+           st->ended_file == 1 && st->file == 1 && st->offset == 0 &&
+           stream_place_is(&st->end.at, &begin) &&
+           ndjson_begin_of(raw, len) == NDJSON_BEGIN_FIRST;
+}
+
 void part_measure(struct offer *offer, size_t len)
 {
-    part_measure_over(offer, crc32c(0, offer->stream->session->root->engine->raw, len));
+    const char *raw = offer->stream->session->root->engine->raw;
+    part_measure_over(offer, crc32c(0, raw, len));
+    offer->part.returns = part_returns(offer->stream, raw, len);
 }
 
 void part_measure_over(struct offer *offer, uint32_t crc)

@@ -31,6 +31,7 @@ struct offer_part {
     uint32_t losses;                /**< declared up to its end */
     struct record_quarantine *skip; /**< why its bytes are not sent, or NULL */
     bool torn;                      /**< as its writer never finished the line */
+    bool returns; /**< a channel that was given up as a whole begins with it after all */
 };
 
 /** A range with an identity. */

@@ -46,15 +46,19 @@ static bool part_settle_skip(struct offer *offer)
 }
 
 /* A person gave up what followed, and it came back: up to the last line of its writer,
- * the backend has all of it. */
-static bool part_lost_nothing_after(const struct stream *st, bool shutdown,
+ * the backend has all of it. Where that was all of the channel, it begins anew. */
+static bool part_lost_nothing_after(const struct offer *offer,
                                     const struct reply_end *end)
 {
+    const struct stream *st = offer->stream;
     const struct session *session = st->session;
     const struct tail_where where = stream_where(st);
     bool none = !end->losses && !end->skips && !end->lost_after && !st->lost_after;
-    return st->rest_lost && st->lost && !st->gap && none &&
-           (shutdown ||
+    if (!st->lost || st->gap || !none || offer->part.returns) {
+        return st->lost && !st->gap && none;
+    }
+    return st->rest_lost &&
+           (offer->is_shutdown ||
             (session_writer_is_gone(session) &&
              tail_where_reaches_told(session->root->engine->config.sys, &where)));
 }
@@ -75,7 +79,7 @@ static void part_settle(struct offer *offer, const struct reply_end *end, uint64
     if (offer->part.start.given) {
         stream_say_lost_elsewhere(st);
     }
-    if (lost_nothing || part_lost_nothing_after(st, offer->is_shutdown, end)) {
+    if (lost_nothing || part_lost_nothing_after(offer, end)) {
         position_note_whole(st);
     }
     st->reopens = st->owned;
