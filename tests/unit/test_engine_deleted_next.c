@@ -284,6 +284,32 @@ static void one_that_others_have_copied_is_not_sent_twice(void **state)
     }
 }
 
+/* As by logrotate with `create` and `compress`, before the writer looks. */
+static void one_that_others_have_compressed_is_not_sent_twice(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_with_one_line(&dir, NULL);
+    append(&dir, 1, false);
+    copy_as_others(&dir, BESIDE_GZ);
+    assert_int_equal(unlinkat(dir.own.fd, "device.log", 0), 0);
+    dirs_append(dir.path, "device.log", "");
+    run_at_rest(rig);
+    session_dir_restore_names(&dir);
+    append(&dir, 2, false);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+    session_dir_close(&dir);
+    run_at_rest(rig);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    take_copies_away(&dir, BESIDE_GZ);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 static void watch_all(void *arg, unsigned root, const char *root_path,
                       const char *session, bool done)
 {
@@ -366,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_writer_killed_when_others_have_begun_one_has_ended),
         cmocka_unit_test(one_that_the_lock_file_tells_late_is_sent),
         cmocka_unit_test(one_that_others_have_copied_is_not_sent_twice),
+        cmocka_unit_test(one_that_others_have_compressed_is_not_sent_twice),
         cmocka_unit_test(one_that_a_watched_lock_file_tells_late_is_sent_then),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),

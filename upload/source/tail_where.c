@@ -214,21 +214,22 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
     return ok;
 }
 
-/* Another program has given the active file its next number, and its writer has not
- * noticed yet; or has given that number to another file. */
+/* Another program has given the active file its next number, as it is or compressed, and
+ * its writer has not noticed yet; or has given that number to another file. */
 static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
-                                  const struct stat *sealed, const struct stat *next)
+                                  const struct stat *sealed, bool gz,
+                                  const struct stat *next)
 {
     struct active_files told;
     bool now = false;
     return tail_where_read_told(sys, w, &told, &now) == GPUFL_OK && now &&
-           (told_number_at(&told, w->channel, sealed) ||
+           ((gz && told_number(&told, w->channel) == w->file) ||
+            told_number_at(&told, w->channel, sealed) ||
             told_number_at(&told, w->channel, next) == w->file);
 }
 
-/* A writer that cannot open the next file renames the sealed one back, so an active file
- * may be this one: unless both are there at last, and are two. It cannot rename one that
- * was compressed. */
+/* A writer that cannot open the next file renames the sealed one back, if it is plain, so
+ * an active file may be this one: unless both are there at last, and are two. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
 {
     struct stat next;
@@ -239,7 +240,7 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
     return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
            (gz || (uint64_t)sealed.st_size <= w->offset) &&
-           !tail_where_is_written(sys, w, &sealed, &next);
+           !tail_where_is_written(sys, w, &sealed, gz, &next);
 }
 
 bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)
@@ -308,11 +309,10 @@ enum file_match tail_where_told(const struct sys *sys, const struct tail_where *
 static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
 {
     enum channel c = channel_named(w->channel);
-    if (c == CHANNEL_COUNT || told->number[c] == 0 || told->bytes[c] < 0) {
-        return false;
-    }
-    return told->number[c] < w->file ||
-           (told->number[c] == w->file && (uint64_t)told->bytes[c] <= w->offset);
+    const uint32_t number = told_number(told, w->channel);
+    return number && told->bytes[c] >= 0 &&
+           (number < w->file ||
+            (number == w->file && (uint64_t)told->bytes[c] <= w->offset));
 }
 
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)

@@ -165,6 +165,12 @@ static bool told_is_file(const struct active_files *told, enum channel channel,
     return told->inode[channel] > 0 && (uint64_t)told->inode[channel] == st->st_ino;
 }
 
+uint32_t told_number(const struct active_files *told, const char *channel)
+{
+    enum channel c = channel_named(channel);
+    return c != CHANNEL_COUNT ? told->number[c] : 0;
+}
+
 uint32_t told_number_at(const struct active_files *told, const char *channel,
                         const struct stat *st)
 {

@@ -39,6 +39,9 @@ GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
 GPUFL_MUST gpufl_status told_read(const struct sys *sys, int dir,
                                   struct active_files *out, bool *now);
 
+/** \return the number of the active file of \p channel; 0 = it was not told. */
+uint32_t told_number(const struct active_files *told, const char *channel);
+
 /** \return the number of the active file of \p channel if \p st is that file, as its
  * writer told; else 0. */
 uint32_t told_number_at(const struct active_files *told, const char *channel,
