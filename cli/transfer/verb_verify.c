@@ -18,6 +18,7 @@
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/verify_order.h"
 #include "cli/transfer/verify_report.h"
+#include "cli/transfer/verify_resend.h"
 #include "upload/journal/journal_read.h"
 #include "upload/owners/owners.h"
 #include "upload/source/directory_mark.h"
@@ -36,6 +37,8 @@ struct verifying {
     bool all; /* those of other users, too */
     unsigned shown;
     unsigned equal;
+    bool *skipped; /* of each session: equal, and not sent again */
+    bool resent;   /* one was */
 };
 
 static int verify_fail(const char *what, const char *why)
@@ -64,37 +67,6 @@ static int verify_fail_backend(const struct verifying *run, gpufl_status status)
     return EXIT_BAD_USE;
 }
 
-static void verify_warn(void *arg, int level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    message_line("gpufl verify", "%s", line);
-}
-
-/* Sends what the backend lacks. Where all channels go by positions, the backend says what
- * it has and gets no line twice, whatever the journal says. The others go by the journal:
- * by force, their lines would be stored again. */
-static void verify_resend(const struct verifying *run, const char *id, bool force)
-{
-    struct gpufl_upload_options options = run->arguments->to;
-    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
-    options.session_id = id;
-    options.force = force;
-    options.diagnostic = verify_warn;
-    gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
-    if (status != GPUFL_OK) {
-        message_line("gpufl verify", "--resend: %s: %s", id, result.message);
-    }
-    if (!force) {
-        message_line(
-            "gpufl verify",
-            "--resend: %s: what the journal takes for sent was not sent again: "
-            "lines of its channels without positions would be stored twice (gpufl "
-            "upload --force --session-id %s does it nevertheless)",
-            id, id);
-    }
-}
-
 static void verify_show(struct verifying *run, const struct selected *selected,
                         const struct verify_session *session)
 {
@@ -121,10 +93,16 @@ static gpufl_status verify_and_resend(struct verifying *run,
 {
     struct verify *v = &run->verify;
     gpufl_status status = verify_session(v, selected, session);
-    if (status != GPUFL_OK || !run->arguments->resend || !verify_can_resend(session)) {
+    if (status != GPUFL_OK || !run->arguments->resend) {
         return status;
     }
-    verify_resend(run, selected->id, verify_has_positions(session));
+    if (!verify_can_resend(session)) {
+        run->skipped[selected - run->sessions.session] =
+            verify_is_equal(session) && verify_has_positions(session);
+        return status;
+    }
+    run->resent = true;
+    verify_resend(&run->arguments->to, selected->id, verify_has_positions(session));
     return verify_session(v, selected, session);
 }
 
@@ -208,10 +186,26 @@ static void verify_name_others(const struct verifying *run)
     }
 }
 
+/* The journal is of one backend: it has to learn that this one has the others, too. */
+static void verify_resend_skipped(struct verifying *run, struct record_origin *origin)
+{
+    const struct gpufl_upload_options *to = &run->arguments->to;
+    bool moved = run->resent && verify_resend_moved(to, run->verify.root, origin);
+    for (size_t i = 0; moved && i < run->sessions.count; i++) {
+        if (run->skipped[i]) {
+            verify_resend(to, run->sessions.session[i].id, true);
+        }
+    }
+}
+
 static int verify_all(struct verifying *run)
 {
+    struct record_origin origin = {0};
     struct verify_session *session = malloc(sizeof *session);
-    int rc = session ? EXIT_ALL_DONE : verify_fail_backend(run, GPUFL_ERR_NOMEM);
+    run->skipped = calloc(run->sessions.count + 1, sizeof *run->skipped);
+    int rc = session && run->skipped ? EXIT_ALL_DONE
+                                     : verify_fail_backend(run, GPUFL_ERR_NOMEM);
+    verify_resend_moved(&run->arguments->to, run->verify.root, &origin);
     fputs(run->arguments->json ? "{\"sessions\":[" : "", stdout);
     rc = rc == EXIT_ALL_DONE ? verify_own(run, session) : rc;
     rc = rc == EXIT_ALL_DONE && run->all ? verify_others(run, session) : rc;
@@ -224,6 +218,8 @@ static int verify_all(struct verifying *run)
         printf("%u of %u %s equal\n", run->equal, run->shown,
                plural(run->shown, "session", "sessions"));
     }
+    verify_resend_skipped(run, &origin);
+    free(run->skipped);
     free(session);
     return rc != EXIT_ALL_DONE ? rc : equal ? EXIT_ALL_DONE : EXIT_NOT_ALL;
 }

@@ -517,6 +517,20 @@ def a_backend_that_was_restored_is_filled_by_resend(place):
         equal(streams(backend, writer.id)[0]["state"], "verified", writer.id)
 
 
+def a_resend_that_moves_the_journal_takes_the_equal_sessions_along(place):
+    backend, (one,) = _sent(place)
+    saved = lib.Backend(place, "--api-key", lib.KEY, "--db", place.path / "saved.db")
+    equal(lib.upload(place, saved.url, "--state-dir", place.path / "other").returncode, 0, "it has the first")
+    two = _session(place)
+    equal(lib.upload(place, backend.url).returncode, 0, "the second is sent")
+    said = _verify(place, saved, "--resend", rc=0)
+    check("2 of 2 sessions equal" in said.stdout, said.stdout)
+    status = place.run("gpufl", "status", place.logs)
+    equal(status.returncode, 0, status.stdout)
+    for writer in (one, two):
+        lib.same(saved, writer.dir)
+
+
 def resend_tells_the_end_of_a_session_that_is_all_there(place):
     """As of a backend that was restored from a backup of just before it was told."""
     backend, (writer,) = _sent(place)
