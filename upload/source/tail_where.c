@@ -66,47 +66,6 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     return -1;
 }
 
-static gpufl_status tail_where_read_told(const struct sys *sys,
-                                         const struct tail_where *w,
-                                         struct active_files *told, bool *now)
-{
-    struct tail_where in;
-    int dir = tail_where_enter(sys, w, &in);
-    gpufl_status status = dir >= 0 ? told_read(sys, dir, told, now) : GPUFL_ERR_NOT_FOUND;
-    if (dir >= 0) {
-        close(dir);
-    }
-    return status;
-}
-
-/* A rename gives one file either name, never both. \return -1: it is not known now. */
-static int tail_where_is_beside(const struct sys *sys, const struct tail_where *w,
-                                int active, int numbered)
-{
-    struct stat is;
-    struct stat other;
-    struct active_files told;
-    bool now;
-    gpufl_status status = tail_where_read_told(sys, w, &told, &now);
-    if (status == GPUFL_ERR_IO || fstat(active, &is) < 0 || fstat(numbered, &other) < 0) {
-        return -1;
-    }
-    return status == GPUFL_OK && told_number_at(&told, w->channel, &is) == w->file &&
-           (is.st_ino != other.st_ino || is.st_nlink > 1);
-}
-
-int tail_where_open_sealed(const struct sys *sys, const struct tail_where *w, int active,
-                           bool *gz)
-{
-    int fd = tail_where_open_either(sys, w, w->file, gz);
-    int beside = fd >= 0 && active >= 0 ? tail_where_is_beside(sys, w, active, fd) : 0;
-    if (beside) {
-        close(fd);
-        errno = beside > 0 ? ENOENT : EIO;
-    }
-    return beside ? -1 : fd;
-}
-
 static void tail_unreadable_name(const struct tail_unreadable *file, const char *channel,
                                  char out[LAYOUT_PATH_MAX])
 {
@@ -214,22 +173,27 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
     return ok;
 }
 
-/* Another program has given the active file its next number, as it is or compressed, and
- * its writer has not noticed yet; or has given that number to another file. */
+/* Another program has given the active file its next number, and its writer has not
+ * noticed yet. */
 static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
-                                  const struct stat *sealed, bool gz,
-                                  const struct stat *next)
+                                  const struct stat *sealed)
 {
+    enum channel c = channel_named(w->channel);
+    struct tail_where in;
     struct active_files told;
     bool now = false;
-    return tail_where_read_told(sys, w, &told, &now) == GPUFL_OK && now &&
-           ((gz && told_number(&told, w->channel) == w->file) ||
-            told_number_at(&told, w->channel, sealed) ||
-            told_number_at(&told, w->channel, next) == w->file);
+    int dir = c == CHANNEL_COUNT ? -1 : tail_where_enter(sys, w, &in);
+    bool written = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
+                   told.inode[c] > 0 && (uint64_t)told.inode[c] == sealed->st_ino;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return written;
 }
 
-/* A writer that cannot open the next file renames the sealed one back, if it is plain, so
- * an active file may be this one: unless both are there at last, and are two. */
+/* A writer that cannot open the next file renames the sealed one back, so an active file
+ * may be this one: unless both are there at last, and are two. It cannot rename one that
+ * was compressed. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
 {
     struct stat next;
@@ -239,8 +203,8 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
                  tail_where_stat(sys, w, 0, &next, &gz);
     return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || (uint64_t)sealed.st_size <= w->offset) &&
-           !tail_where_is_written(sys, w, &sealed, gz, &next);
+           (gz || ((uint64_t)sealed.st_size <= w->offset &&
+                   !tail_where_is_written(sys, w, &sealed)));
 }
 
 bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)
@@ -309,18 +273,25 @@ enum file_match tail_where_told(const struct sys *sys, const struct tail_where *
 static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
 {
     enum channel c = channel_named(w->channel);
-    const uint32_t number = told_number(told, w->channel);
-    return number && told->bytes[c] >= 0 &&
-           (number < w->file ||
-            (number == w->file && (uint64_t)told->bytes[c] <= w->offset));
+    if (c == CHANNEL_COUNT || told->number[c] == 0 || told->bytes[c] < 0) {
+        return false;
+    }
+    return told->number[c] < w->file ||
+           (told->number[c] == w->file && (uint64_t)told->bytes[c] <= w->offset);
 }
 
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
 {
+    struct tail_where in;
     struct active_files told;
+    int dir = tail_where_enter(sys, w, &in);
     bool now = false;
-    return tail_where_read_told(sys, w, &told, &now) == GPUFL_OK && now &&
-           told_is_reached(&told, w);
+    bool reached = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
+                   told_is_reached(&told, w);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return reached;
 }
 
 /* Where inspections compare it in steps, this compares as much as a step. */
