@@ -444,7 +444,10 @@ def what_was_given_up_and_came_back_is_told_as_it_is(place):
         equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "it is given up")
         equal(lib.upload(place, backend.url, "--timeout=30", directory=logs).returncode, 0, "the rest is sent")
         active.write_bytes(b"".join(lines[:part]))
-        equal(lib.upload(place, backend.url, "--timeout=30", directory=logs).returncode, 0, "it is sent")
+        equal(lib.upload(place, backend.url, "--timeout=30", directory=logs).returncode, rc, "it is sent")
+        if part:
+            equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "what followed is given up")
+            equal(lib.upload(place, backend.url, "--timeout=30", directory=logs).returncode, 0, "it has ended")
         equal(backend.export(writer.id, "device"), b"".join(lines[:part]), "all lines are there")
         said = place.run("gpufl", "verify", logs, f"--backend-url={backend.url}", f"--api-key={lib.KEY}")
         equal(said.returncode, rc, said.stdout)
