@@ -12,7 +12,7 @@
 #include "collector-lib/exit_bound.h"
 
 #define LOADER_PATIENCE 3 /* as long as a session has to end */
-#define MOST_BESIDE     1024
+#define MOST_BESIDE     64
 
 /* Of the C++ ABI: atexit() with a key, by which it is called and taken out. */
 int __cxa_atexit(void (*function)(void *arg), void *arg, void *key);
@@ -29,8 +29,7 @@ static struct {
 static void end_at_exit(void);
 
 /* A thread that exits beside one that is in a handler does not find this one: without
- * another to wait in, it would end the process. One for each, so that few are left at a
- * time: beyond 32, glibc frees their block, which other threads in exit() still read. */
+ * another to wait in, it would end the process. */
 static void register_beside(void)
 {
     if (atomic_fetch_add_explicit(&exits.stopping, 1, memory_order_relaxed) > 0 &&

@@ -307,8 +307,8 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
  * alone after 2 s (GPUFL_SHUTDOWN_TIMEOUT_MS). What the disk or the GPU's library holds
  * up is given up a second later, with a message, and written if they return after all.
  * exit() and the return from main end the session, too, in the same way; handlers of
- * atexit() from before the first gpufl_init run after that and record nothing: register
- * them later. Where hundreds of threads call exit() at once, a session may get no end.
+ * atexit() that the program has registered before its first gpufl_init run after that,
+ * and record nothing more: register them later, or call gpufl_init earlier.
  *
  * quick_exit(), _exit() and exec, by which the process becomes another program, end no
  * session, like a signal that kills the process: it has no closing records, and lacks up

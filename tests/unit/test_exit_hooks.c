@@ -92,7 +92,7 @@ however_many_sessions_there_were_one_handler_comes_before_the_runtime(void **sta
     assert_life_says(live_with_calls, "bsRss");
 }
 
-#define EXITING 200
+#define EXITING 8
 
 static _Atomic pid_t waiting;
 
