@@ -6,13 +6,11 @@
  *
  * With $DYING_KERNELS_MS=n it launches kernels of the fake libcupti, too; a fourth number
  * says how many were launched n ms before, and must be in the files (-1 = not known): the
- * time for which the writer waited for a CPU does not count. With $DYING_HOT=n so many
- * other threads record without a pause, all on one CPU. */
+ * time for which the writer waited for a CPU does not count. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -93,12 +91,15 @@ static struct turns turns_of(const char *task)
     return turns;
 }
 
-static struct turns writers_turns(void)
+static char writer[sizeof((struct dirent *)0)->d_name]; /* its number */
+
+/* It has its name when gpufl_init returns. Threads that it has just started have it, too,
+ * until they have their own: it is the first one. */
+static void find_writer(void)
 {
-    static char writer[sizeof((struct dirent *)0)->d_name];
     char text[100];
-    DIR *tasks = writer[0] ? NULL : opendir("/proc/self/task");
-    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && !writer[0] && (e = readdir(tasks));) {
         if (read_file(e->d_name, "comm", text, sizeof text) &&
             strcmp(text, "gpufl-writer\n") == 0) {
             memcpy(writer, e->d_name, sizeof writer);
@@ -107,6 +108,10 @@ static struct turns writers_turns(void)
     if (tasks) {
         closedir(tasks);
     }
+}
+
+static struct turns writers_turns(void)
+{
     return turns_of(writer);
 }
 
@@ -135,24 +140,6 @@ static void *record(void *arg)
         sleep_until_next(&next, 1);
     }
     return NULL;
-}
-
-/* The writer has other CPUs, where there are any. */
-static void *record_without_pause(void *arg)
-{
-    cpu_set_t all, one;
-    sched_getaffinity(0, sizeof all, &all);
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
-        if (CPU_ISSET(cpu, &all)) {
-            CPU_SET(cpu, &one);
-        }
-    }
-    sched_setaffinity(0, sizeof one, &one);
-    for (;;) {
-        gpufl_scope_end(gpufl_scope_begin("hot"));
-    }
-    return arg;
 }
 
 /* What was so at some time, of each ms; the last are kept. */
@@ -363,14 +350,10 @@ int main(int argc, char **argv)
     if (argc != 3 || gpufl_init(&options) != GPUFL_OK) {
         return 3;
     }
+    find_writer();
     say_id(gpufl_session_id);
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         if (pthread_create(&thread, NULL, threads[i], NULL) != 0) {
-            return 3;
-        }
-    }
-    for (int i = 0; i < number("DYING_HOT"); i++) {
-        if (pthread_create(&thread, NULL, record_without_pause, NULL) != 0) {
             return 3;
         }
     }

@@ -110,20 +110,16 @@ def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
 
 
 def kernels_that_are_older_than_100_ms_survive_kill_9_and_underscore_exit(place):
-    """Under Trace, alone and beside 16 threads that never rest. Of those, the writer has all rows to read that came before
-    a kernel's record: it has three times as long then. Its waits for a CPU do not count; if it got none, nothing is shown."""
+    """Under Trace. The writer's waits for a CPU do not count."""
     lib.need_the_module()
     for way in ("kill", "_exit"):
-        for hot, kept_ms in ((0, 100), (16, 300)):
-            done, session, seen = _die(place, way, env={
-                "DYING_KERNELS_MS": str(kept_ms * lib.SLOW), "DYING_HOT": str(hot), "GPUFL_PROFILING_ENGINE": "Trace",
-                "LD_LIBRARY_PATH": f"{lib.BUILD}/tests/fake:{lib.BUILD}"})
-            equal(done.returncode, WAYS[way], f"{way}: exit code ({done.stderr})")
-            kernels = sum(len(r["rows"]) for r in map(json.loads, _whole_lines(session, "device").splitlines())
-                          if r["type"] == "kernel_event_batch")
-            check(kernels >= seen.kernels_kept, f"{way}, {hot} hot threads: {kernels} kernels of at least {seen.kernels_kept}")
-            check(seen.kernels_kept != 0 or hot, f"{way}: {seen}")
-            shutil.rmtree(session)
+        done, session, seen = _die(place, way, env={
+            "DYING_KERNELS_MS": str(AT_MOST_LOST_NS // 1_000_000 * lib.SLOW), "GPUFL_PROFILING_ENGINE": "Trace",
+            "LD_LIBRARY_PATH": f"{lib.BUILD}/tests/fake:{lib.BUILD}"})
+        equal(done.returncode, WAYS[way], f"{way}: exit code ({done.stderr})")
+        kernels = sum(len(r["rows"]) for r in map(json.loads, _whole_lines(session, "device").splitlines())
+                      if r["type"] == "kernel_event_batch")
+        check(kernels >= seen.kernels_kept > 0, f"{way}: {kernels} kernels of at least {seen.kernels_kept}")
 
 
 def the_kernels_oom_killer_takes_no_more(place):
