@@ -95,7 +95,10 @@ void tail_unreadable_text(const struct tail_unreadable *file, const char *channe
     char name[LAYOUT_PATH_MAX];
     tail_unreadable_name(file, channel, name);
     const char *why = file->error == ELOOP ? "not a regular file" : strerror(file->error);
-    snprintf(out, size, file->error ? " (%s: %s)" : "", name, why);
+    out[0] = '\0';
+    if (file->error) {
+        snprintf(out, size, " (%s: %s)", name, why);
+    }
 }
 
 /* \return true if it is there, and cannot be read. */
