@@ -176,22 +176,29 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
     return ok;
 }
 
+/* \return false if its writer has told nothing on this boot. */
+static bool tail_where_read_told(const struct sys *sys, const struct tail_where *w,
+                                 struct active_files *told)
+{
+    struct tail_where in;
+    bool now = false;
+    int dir = tail_where_enter(sys, w, &in);
+    bool read = dir >= 0 && told_read(sys, dir, told, &now) == GPUFL_OK && now;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return read;
+}
+
 /* Another program has given the active file its next number, and its writer has not
  * noticed yet. */
 static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
                                   const struct stat *sealed)
 {
     enum channel c = channel_named(w->channel);
-    struct tail_where in;
     struct active_files told;
-    bool now = false;
-    int dir = c == CHANNEL_COUNT ? -1 : tail_where_enter(sys, w, &in);
-    bool written = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
-                   told.inode[c] > 0 && (uint64_t)told.inode[c] == sealed->st_ino;
-    if (dir >= 0) {
-        close(dir);
-    }
-    return written;
+    return c != CHANNEL_COUNT && tail_where_read_told(sys, w, &told) &&
+           told.inode[c] > 0 && (uint64_t)told.inode[c] == sealed->st_ino;
 }
 
 /* A writer that cannot open the next file renames the sealed one back, so an active file
@@ -285,16 +292,8 @@ static bool told_is_reached(const struct active_files *told, const struct tail_w
 
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
 {
-    struct tail_where in;
     struct active_files told;
-    int dir = tail_where_enter(sys, w, &in);
-    bool now = false;
-    bool reached = dir >= 0 && told_read(sys, dir, &told, &now) == GPUFL_OK && now &&
-                   told_is_reached(&told, w);
-    if (dir >= 0) {
-        close(dir);
-    }
-    return reached;
+    return tail_where_read_told(sys, w, &told) && told_is_reached(&told, w);
 }
 
 /* Where inspections compare it in steps, this compares as much as a step. */
