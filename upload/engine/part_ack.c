@@ -53,14 +53,16 @@ static bool part_lost_nothing_after(const struct offer *offer,
     const struct stream *st = offer->stream;
     const struct session *session = st->session;
     const struct tail_where where = stream_where(st);
-    bool none = !end->losses && !end->skips && !end->lost_after && !st->lost_after;
-    if (!st->lost || st->gap || !none || offer->part.returns) {
-        return st->lost && !st->gap && none;
+    bool nothing_else =
+        !st->gap && !st->lost_after && !end->losses && !end->skips && !end->lost_after;
+    if (!st->lost || !nothing_else) {
+        return false;
     }
-    return st->rest_lost &&
-           (offer->is_shutdown ||
-            (session_writer_is_gone(session) &&
-             tail_where_reaches_told(session->root->engine->config.sys, &where)));
+    return offer->part.returns ||
+           (st->rest_lost &&
+            (offer->is_shutdown ||
+             (session_writer_is_gone(session) &&
+              tail_where_reaches_told(session->root->engine->config.sys, &where))));
 }
 
 static void part_settle(struct offer *offer, const struct reply_end *end, uint64_t now_ms)
