@@ -811,6 +811,17 @@ def lines_behind_a_copy_that_replaced_the_active_file_are_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="another program replaced it")
 
 
+def _given_up_and_told(place, backend, logs, writer, by_agent):
+    """The agent that has told the loss, or None."""
+    equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
+    equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
+    agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs) if by_agent else None
+    if not agent:
+        equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "told")
+    until(lambda: backend.session(writer.id)["state"] == "ended_with_losses", "the loss is told")
+    return agent
+
+
 def the_rest_of_an_active_file_that_was_given_up_is_sent_when_it_is_back(place):
     """Cut, given up, and told to be lost; then the file is whole again: all of it is stored, and that is told."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
@@ -824,12 +835,7 @@ def the_rest_of_an_active_file_that_was_given_up_is_sent_when_it_is_back(place):
         active = writer.active("device")
         whole = active.read_bytes()
         active.write_bytes(whole[:200])
-        equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
-        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
-        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs) if by_agent else None
-        if not agent:
-            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "told")
-        until(lambda w=writer: backend.session(w.id)["state"] == "ended_with_losses", "the loss is told")
+        agent = _given_up_and_told(place, backend, logs, writer, by_agent)
         status = place.run("gpufl", "status", logs)
         equal((status.returncode, "part of it was given up" in status.stdout), (0, True), status.stdout)
         active.write_bytes(b"x" * (len(whole) - 1) + b"\n")  # nothing of it was ever sent
@@ -864,12 +870,7 @@ def a_channel_that_was_given_up_as_a_whole_is_whole_when_it_is_back(place):
         kept = {f: f.read_bytes() for f in sorted(writer.dir.glob("device*.log"))}
         for file in kept:
             file.unlink()
-        equal(lib.upload(place, backend.url, directory=logs).returncode, 1, "it is held")
-        equal(place.run("gpufl", "resolve", logs, writer.id).returncode, 0, "given up")
-        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", folder=logs) if by_agent else None
-        if not agent:
-            equal(lib.upload(place, backend.url, directory=logs).returncode, 0, "told")
-        until(lambda w=writer: backend.session(w.id)["state"] == "ended_with_losses", "the loss is told")
+        agent = _given_up_and_told(place, backend, logs, writer, by_agent)
         for file, lines in kept.items():
             if back != "last" or file.name == "device.log":
                 file.write_bytes(lines)

@@ -455,6 +455,21 @@ def _names_the_one_to_remove(place, logs, done, plain, packed, less):
     check(f"EOF on {plain.name if less == 'plain' else '-'}" in told, told)
 
 
+def _longer_one_is_read(place, backend, logs, writer, forms, cut, what):
+    """Of the two forms, the one that was cut is named, and nothing is missing without it."""
+    shorter = forms[cut == "gz"]
+    done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+    equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
+          f"{what} {done.stdout}")
+    _names_the_one_to_remove(place, logs, done, *forms, "packed" if cut == "gz" else "plain")
+    shorter.unlink()
+    done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
+    equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)
+    equal(place.run("gpufl", "verify", logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY}).returncode,
+          0, "verify")
+    lib.holds(backend, writer)
+
+
 def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
     """As `gunzip -k` leaves them when it is killed, and gzip while it runs: no message makes anybody move the whole one
     away, and nothing is lost if somebody does."""
@@ -476,16 +491,7 @@ def of_two_forms_of_a_sealed_file_the_longer_one_is_read(place):
         line_end = len(b"".join(data.splitlines(True)[:9]))
         packed.write_bytes(gzip.compress(data)[:-30 if cut == "gz" else None])
         plain.write_bytes({"line": data[:line_end], "middle": data[:line_end + 20], "empty": b"", "gz": data}[cut])
-        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
-        equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
-              f"{cut} {sent} {done.stdout}")
-        _names_the_one_to_remove(place, logs, done, plain, packed, "packed" if cut == "gz" else "plain")
-        (packed if cut == "gz" else plain).unlink()
-        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
-        equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)
-        equal(place.run("gpufl", "verify", logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY}).returncode,
-              0, "verify")
-        lib.holds(backend, writer)
+        _longer_one_is_read(place, backend, logs, writer, (plain, packed), cut, f"{cut} {sent}")
 
 
 def of_two_forms_in_the_layout_of_1_1_the_longer_one_is_read(place):
@@ -513,16 +519,7 @@ def of_two_forms_in_the_layout_of_1_1_the_longer_one_is_read(place):
         line_end = len(b"".join(data.splitlines(True)[:9]))
         packed.write_bytes(gzip.compress(data)[:-30 if cut == "gz" else None])
         plain.write_bytes(data[:{"line": line_end, "middle": line_end + 20, "first": 20, "empty": 0, "gz": None}[cut]])
-        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
-        equal((done.returncode, backend.export(writer.id, "device")), (1, bytes(writer.written["device"])),
-              f"{cut} {sent} {shifts} {done.stdout}")
-        _names_the_one_to_remove(place, logs, done, plain, packed, "packed" if cut == "gz" else "plain")
-        (packed if cut == "gz" else plain).unlink()
-        done = lib.upload(place, backend.url, "--timeout=20", directory=logs)
-        equal((done.returncode, backend.complete(writer.id)), (0, True), done.stdout)
-        equal(place.run("gpufl", "verify", logs, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY}).returncode,
-              0, "verify")
-        lib.holds(backend, writer)
+        _longer_one_is_read(place, backend, logs, writer, (plain, packed), cut, f"{cut} {sent} {shifts}")
 
 
 def a_second_form_in_the_layout_of_1_1_is_not_passed_over(place):
