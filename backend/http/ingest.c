@@ -174,7 +174,8 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     if (status == GPUFL_ERR_AUTH) {
         return ingest_refuse(
             answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
-            "this session's owner is known, and its channels are others");
+            "the owner of this session is known, and nothing of this channel was stored "
+            "without positions");
     }
     if (status != GPUFL_OK) {
         return ingest_refuse_unwritten(store, answer);
