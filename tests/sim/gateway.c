@@ -34,9 +34,8 @@ int gateway_status(struct server *server, const struct server_request *request)
         return gateway_mood(request);
     }
     switch (request->kind) {
-    case TRANSPORT_PROBE: /* three in a row are believed: lines go without a channel then
-                           */
-        return 503;
+    case TRANSPORT_PROBE:
+        return pick(2) ? server->gateway : 503;
     case TRANSPORT_COMPLETE: /* an origin that had closed the session would answer so */
         return server->gateway == 409 && !claims ? 503 : server->gateway;
     case TRANSPORT_BATCH:
