@@ -2,6 +2,7 @@
 """Beside the existing tools: started by the existing launcher, and on one directory with the existing uploader."""
 import collections
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -258,6 +259,17 @@ def _killed_job(place, logs):
     process = place.start("examples/demo-job", logs, 600)
     session = until(lambda: next((d for d in logs.iterdir() if not d.name.startswith(".")), None), "a session")
     until(lambda: (session / "system.log").stat().st_size > 2000, "it records")
+
+    def stopped():  # behind what it tells and before it writes that, nothing shows later whether it did
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        told = json.loads((session / ".gpufl-session.lock").read_text())["bytes"]
+        if all((session / f"{c}.log").stat().st_size == told[c] for c in told if (session / f"{c}.log").exists()):
+            return True
+        process.send_signal(signal.SIGCONT)
+        return False
+
+    until(stopped, "it has written what it tells")
     process.kill()
     process.wait()
     return session

@@ -459,6 +459,47 @@ static void a_session_is_watched_from_its_first_look_until_it_is_gone(void **sta
     rig_close(&rig);
 }
 
+static int refuse_the_end(struct rig *rig, const struct rig_request *request)
+{
+    (void)rig;
+    return request->kind == TRANSPORT_COMPLETE ? 503 : RIG_REGISTRY;
+}
+
+/* As another program compresses a file of a writer that has ended: both forms are there.
+ */
+static void a_session_that_has_ended_is_watched_while_a_file_is_not_read(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    struct visits visits = {0, 0};
+    char stray[700];
+    rig_open(&rig);
+    rig.answer = refuse_the_end;
+    live_open(&live, rig.root, ID);
+    live_line(&live, "scope", "x", 1);
+    rig_start(&rig);
+    rig_run(&rig, 20000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    live_close(&live);
+    engine_touch(rig.engine, 0, ID);
+    rig_run(&rig, 20000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.given_back, 1);
+    snprintf(stray, sizeof stray, "%s/rank0.log", live.dir);
+    dirs_append(live.dir, "rank0.log", "x\n");
+    engine_touch(rig.engine, 0, ID);
+    rig_run(&rig, 2000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.wanted, 2);
+    assert_int_equal(unlink(stray), 0);
+    engine_touch(rig.engine, 0, ID);
+    rig_run(&rig, 2000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.given_back, 2);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_vanished_session_is_forgotten_once),
         cmocka_unit_test(
             a_session_that_comes_back_unreadable_goes_on_once_it_is_readable),
-        cmocka_unit_test(a_session_is_watched_from_its_first_look_until_it_is_gone)};
+        cmocka_unit_test(a_session_is_watched_from_its_first_look_until_it_is_gone),
+        cmocka_unit_test(a_session_that_has_ended_is_watched_while_a_file_is_not_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

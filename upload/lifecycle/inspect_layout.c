@@ -85,7 +85,9 @@ static void inspect_apply_unread(struct session *session, const struct scan *sca
         engine->counters.refused_names += unread->names - session->unread;
     }
     session->unread_mark = unread->mark;
+    bool was_unread = session->unread > 0;
     session->unread = unread->mark == session->unread_given_up ? 0 : unread->names;
+    session->root->change_stamp += was_unread != (session->unread > 0); /* a watch */
 }
 
 /* What lies in it is of session \p of, which is \p known to be its owner's. Of a session
