@@ -42,7 +42,8 @@ static bool was_refused(const struct world *world, const struct job *job, unsign
         given_up += world->uploader[i].given_up;
         bytes += uploader_refused_bytes(&world->uploader[i], job->dir.id);
     }
-    bool enough = job->old.layout ? bytes > 0 : bytes > lines * LINE_MIN_BYTES;
+    uint64_t said = world->server.closed && given_up < lines ? given_up : 0;
+    bool enough = job->old.layout ? bytes > 0 : bytes > (lines - said) * LINE_MIN_BYTES;
     return (world->server.closed && (world->server.unsure || given_up >= lines)) ||
            (enough && (world->server.refused || world->server.doubted));
 }
