@@ -25,7 +25,8 @@
 #define WRITE_AT      18
 
 /* Something in front of the origin answers with one status, by its place in gateway.c. */
-#define GATEWAY(status) STEP(MOODY, 3 * (3 * (status) + 2) + 1, 89)
+#define GATEWAY(status)             GATEWAY_IN(status, 89)
+#define GATEWAY_IN(status, percent) STEP(MOODY, 3 * (3 * (status) + 2) + 1, percent)
 
 /* Which call of a write is the second rename of a rotation. */
 #define PAUSE_AT 31
@@ -338,6 +339,10 @@ static const struct {
      {PLAIN, .server = SERVER_WINDOWS, .closes = true},
      {BEGIN, WRITE(6), STEP(SYNC, 0, 0), WAIT(0), WAIT(900), STEP(POWER, 0, 0),
       WAIT(19000)}},
+    {"a_refused_batch_that_the_network_sends_once_more",
+     {OF_JOBS(3, 1500, 3), .server = SERVER_WINDOWS},
+     {BEGIN, BEGIN, BEGIN, WAIT(9000), STEP(LOSSY, 1, 42), GATEWAY_IN(0, 60), BACKLOG(0),
+      BACKLOG(1), WAIT(3000), STEP(MOODY, 0, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -2,6 +2,9 @@
 /* Chooses the statuses of what is in front of the origin. */
 #include "tests/sim/gateway.h"
 
+#include <stdlib.h>
+
+#include "tests/sim/lines.h"
 #include "tests/support/pick.h"
 
 #define DOUBTS_BELIEVED 3
@@ -27,6 +30,11 @@ static int gateway_mood(const struct server_request *request)
     return status[pick(sizeof status / sizeof status[0] - believed)];
 }
 
+bool gateway_refuses(int status)
+{
+    return status == 400 || status == 422;
+}
+
 int gateway_status(struct server *server, const struct server_request *request)
 {
     bool claims = request->len > 0;
@@ -40,14 +48,26 @@ int gateway_status(struct server *server, const struct server_request *request)
         return server->gateway == 409 && !claims ? 503 : server->gateway;
     case TRANSPORT_BATCH:
         server->closed |= server->gateway == 409;
-        server->refused |= server->gateway == 400 || server->gateway == 422;
+        server->refused |= gateway_refuses(server->gateway);
         return server->gateway;
     case TRANSPORT_PARTS:
-        server->refused |= server->gateway == 400 || server->gateway == 422;
+        server->refused |= gateway_refuses(server->gateway);
         return server->gateway;
     default:
         return server->gateway;
     }
+}
+
+int gateway_pass(struct server *server, const struct server_request *request,
+                 struct text *answer)
+{
+    char *before = server_stored(server, request->session, request->channel);
+    int status = server_answer(server, request, answer);
+    char *after = server_stored(server, request->session, request->channel);
+    lines_without(&server->again, after, before); /* in whatever order they are */
+    free(before);
+    free(after);
+    return status;
 }
 
 void gateway_note_probe(struct server *server, int status, bool page, unsigned *doubts)

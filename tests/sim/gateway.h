@@ -16,6 +16,15 @@ void gateway_set(struct server *server, uint32_t draw);
 /** \return what it answers to \p request, in place of the origin. */
 int gateway_status(struct server *server, const struct server_request *request);
 
+/** \return true if the sender of lines that are answered so makes other requests of them.
+ */
+bool gateway_refuses(int status);
+
+/** Lets a request through that was refused, and notes which of its lines are stored.
+ * \return the origin's status. */
+int gateway_pass(struct server *server, const struct server_request *request,
+                 struct text *answer);
+
 /** Notes what the sender of probes hears, of which \p doubts in a row do not say what the
  * origin is. After three, it counts as one that declares nothing. */
 void gateway_note_probe(struct server *server, int status, bool page, unsigned *doubts);

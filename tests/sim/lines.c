@@ -30,6 +30,24 @@ const char *lines_find(const char *text, const char *line, size_t len)
     return NULL;
 }
 
+static unsigned count_equal(const char *text, const char *line, size_t len)
+{
+    unsigned n = 0;
+    for (const char *found; (found = lines_find(text, line, len)); text = found + len) {
+        n++;
+    }
+    return n;
+}
+
+void lines_without(struct text *out, const char *text, const char *left)
+{
+    for (size_t len; (len = lines_length(text)); text += len) {
+        if (count_equal(text, text, len) > count_equal(left, text, len)) {
+            text_append(out, text, len);
+        }
+    }
+}
+
 static void note_line(struct lines_compared *c, unsigned *count, const char *line)
 {
     if (!c->first[0]) {

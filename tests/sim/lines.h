@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 struct lines_compared {
     unsigned stored;
     bool gap;         /**< one that is missing comes before one that is stored */
@@ -21,6 +23,10 @@ size_t lines_length(const char *text);
 
 /** \return where \p line, of \p len bytes, is in \p text; NULL = nowhere. */
 const char *lines_find(const char *text, const char *line, size_t len);
+
+/** Appends \p text to \p out, but for the last ones of its lines that are in \p left: of
+ * each, as many as there. */
+void lines_without(struct text *out, const char *text, const char *left);
 
 /** The last line of \p written may have no end: it is stored with one, or missing. */
 void lines_compare(struct lines_compared *c, const char *written, const char *stored);

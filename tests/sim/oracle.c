@@ -97,6 +97,23 @@ static void judge_gap(struct world *world, const struct job *job, const char *ch
     }
 }
 
+/* A request that is refused by what is in front of the origin is none to its sender, who
+ * makes others of its lines. Where the network sends it once more, and the origin gets
+ * it, nothing tells the origin so, without positions. */
+static bool came_again(const struct world *world, const char *written, const char *stored)
+{
+    struct text own = {0};
+    struct lines_compared c;
+    const struct text *again = &world->server.again;
+    char *left = strndup(again->len ? again->data : "", again->len);
+    lines_without(&own, stored, left);
+    text_append(&own, "", 1);
+    lines_compare(&c, written, own.data);
+    free(left);
+    text_fini(&own);
+    return c.twice == 0;
+}
+
 static void judge_stream(struct world *world, const struct job *job, int channel,
                          struct lines_compared *c)
 {
@@ -110,7 +127,8 @@ static void judge_stream(struct world *world, const struct job *job, int channel
                 c->stored, c->missing, c->twice, c->foreign);
     if (c->foreign && !(job->harm & JOB_LOST_FILES)) {
         history_fail("foreign", "%.8s %s: %s", job->dir.id, name, c->first);
-    } else if (c->twice && !may_come_twice(world, job)) {
+    } else if (c->twice && !may_come_twice(world, job) &&
+               !came_again(world, lines, stored)) {
         history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,
                      c->first);
     }

@@ -108,6 +108,7 @@ void server_begin(struct server *server, enum server_kind kind)
 void server_end(struct server *server)
 {
     sqlite3_close(server->copy);
+    text_fini(&server->again);
 }
 
 void server_copy(struct server *server)

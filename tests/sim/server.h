@@ -34,6 +34,8 @@ struct server {
     int gateway;  /**< that of what is in front of it, which has one status; 0 = any */
     bool doubted; /**< a sender had reason to think that it declares nothing */
     bool refused; /**< lines were, by something in front of it */
+    struct text again; /**< lines of such requests that the network sent once more, when
+                          their sender had heard that, and that were stored then */
     bool closed; /**< a batch was answered with 409, as by one that had closed its session
                   */
     unsigned lossy_percent; /**< of requests and answers that get lost */

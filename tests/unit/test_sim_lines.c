@@ -2,6 +2,8 @@
 /* The comparison that judges simulated worlds: lines that are equal hide no loss. */
 #include "tests/support/check.h"
 
+#include <string.h>
+
 #include "tests/sim/lines.h"
 
 static void check_that(const char *written, const char *stored, unsigned missing,
@@ -59,6 +61,27 @@ static void a_line_without_end_may_be_missing_and_has_its_place(void **state)
     check_that("h\na\nh\nb\nha", "h\nh\na\nh\nb\nha\n", 0, 1, 0);
 }
 
+static void of_equal_lines_the_last_ones_are_left_out(void **state)
+{
+    static const struct {
+        const char *text, *left, *rest;
+    } cases[] = {
+        {"a\nb\na\n", "", "a\nb\na\n"},
+        {"a\nb\na\n", "a\n", "a\nb\n"},
+        {"a\nb\na\n", "a\na\nc\n", "b\n"},
+        {"a\nb\nab\n", "ab\n", "a\nb\n"},
+        {"", "a\n", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text out = {0};
+        lines_without(&out, cases[i].text, cases[i].left);
+        assert_int_equal(out.len, strlen(cases[i].rest));
+        assert_memory_equal(out.len ? out.data : "", cases[i].rest, out.len);
+        text_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -66,6 +89,7 @@ int main(void)
         cmocka_unit_test(a_line_that_is_lost_beside_equal_ones_is_missing),
         cmocka_unit_test(a_line_that_comes_again_beside_equal_ones_is_all_that_is_wrong),
         cmocka_unit_test(a_line_without_end_may_be_missing_and_has_its_place),
+        cmocka_unit_test(of_equal_lines_the_last_ones_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
