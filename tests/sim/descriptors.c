@@ -61,6 +61,22 @@ int kernel_dup(int fd)
     return open ? kernel_take_fd(open) : -1;
 }
 
+int kernel_fork(int parent)
+{
+    const struct kernel_process *of = &kernel.process[parent];
+    int self = kernel.self;
+    int end = kernel.fd_end;
+    int child = kernel_spawn(of->uid, of->host);
+    kernel.self = child;
+    for (int i = 0; i < end; i++) {
+        if (kernel.fd[i] && kernel.fd_pid[i] == parent) {
+            (void)kernel_take_fd(kernel.fd[i]);
+        }
+    }
+    kernel.self = self;
+    return child;
+}
+
 void kernel_close(int fd)
 {
     struct kernel_open *open = kernel.fd[fd - KERNEL_FD_FIRST];

@@ -343,6 +343,10 @@ static const struct {
      {OF_JOBS(3, 1500, 3), .server = SERVER_WINDOWS},
      {BEGIN, BEGIN, BEGIN, WAIT(9000), STEP(LOSSY, 1, 42), GATEWAY_IN(0, 60), BACKLOG(0),
       BACKLOG(1), WAIT(3000), STEP(MOODY, 0, 0)}},
+    {"a_child_that_is_forked_during_an_upload",
+     {PLAIN},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(6), STEP(SLOW, 1, 900), STEP(UPLOAD, 90000, 0),
+      WAIT(300), BY(1, CHILD, 0, 0), WAIT(19000), WRITE(6), END, WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

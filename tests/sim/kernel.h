@@ -70,6 +70,8 @@ void kernel_end(void);
 
 /** \return the pid of a new process. */
 int kernel_spawn(uid_t uid, unsigned host);
+/** \return the pid of its child, which does nothing but have its descriptors, too. */
+int kernel_fork(int parent);
 /** Its descriptors and locks are gone, and its calls do nothing. */
 void kernel_kill(int pid);
 bool kernel_is_alive(int pid);

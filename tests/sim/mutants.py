@@ -84,6 +84,8 @@ MUTANTS = [
      "    part->begin = st->end.at;\n    if (offer->record.file > st->end.at.file) {\n        part->begin.file ="
      " offer->record.file;\n        part->begin.offset = 0;\n    }\n"),
     # Bugs of kinds that there were.
+    ("a_child_keeps_the_lock_of_a_root", "upload/engine/root.c",
+     "flock(root->lock_fd, LOCK_UN); /*", "/*"),
     ("a_sync_is_skipped", "upload/journal/journal.c",
      "start_sync(j, SYNC_RECORDS, j->file.fd);", "j->durable = j->syncing;"),
     ("the_line_before_is_not_compared", "upload/source/file_mark.c",

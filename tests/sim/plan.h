@@ -27,6 +27,7 @@
     X(RESTART, "restart an uploader", 3, RESTARTS)                                       \
     X(KILL, "kill an uploader", 4, RESTARTS)                                             \
     X(CUT, "kill an uploader at a call", 6, RESTARTS)                                    \
+    X(CHILD, "an uploader's process forks", 0, RESTARTS)                                 \
     X(UPLOAD, "upload on demand", 4, UPLOADS)                                            \
     X(KEEP_STATE, "copy a state directory", 3, STATE)                                    \
     X(FLIP_STATE, "flip a bit in a journal's header", 2, STATE)                          \

@@ -142,6 +142,11 @@ static void step_uploader(struct world *world, const struct step *step)
     case STEP_CUT:
         kernel.process[u->pid].calls_left = 1 + step->a % 300;
         break;
+    case STEP_CHILD:
+        if (u->engine) {
+            history_say("its child is %d", kernel_fork(u->pid));
+        }
+        break;
     default:
         start_upload(world, step);
         break;
