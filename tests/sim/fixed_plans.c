@@ -347,6 +347,10 @@ static const struct {
      {PLAIN},
      {STEP(KILL, 0, 0), BEGIN, WRITE(6), STEP(SLOW, 1, 900), STEP(UPLOAD, 90000, 0),
       WAIT(300), BY(1, CHILD, 0, 0), WAIT(19000), WRITE(6), END, WAIT(19000)}},
+    {"a_state_directory_that_others_can_change",
+     {PLAIN, .server = SERVER_WINDOWS, .outside = true, .open_state = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(EMPTY_STATE, 0, 0),
+      STEP(FORGE, 0, 0), WRITE(6), WAIT(90000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -84,6 +84,8 @@ MUTANTS = [
      "    part->begin = st->end.at;\n    if (offer->record.file > st->end.at.file) {\n        part->begin.file ="
      " offer->record.file;\n        part->begin.offset = 0;\n    }\n"),
     # Bugs of kinds that there were.
+    ("a_state_directory_of_others_is_taken", "upload/journal/state_dir.c",
+     "    if (st.st_mode & 022) {", "    if (0) {"),
     ("a_child_keeps_the_lock_of_a_root", "upload/engine/root.c",
      "flock(root->lock_fd, LOCK_UN); /*", "/*"),
     ("a_sync_is_skipped", "upload/journal/journal.c",

@@ -31,6 +31,7 @@
     X(UPLOAD, "upload on demand", 4, UPLOADS)                                            \
     X(KEEP_STATE, "copy a state directory", 3, STATE)                                    \
     X(FLIP_STATE, "flip a bit in a journal's header", 2, STATE)                          \
+    X(EMPTY_STATE, "others empty a state directory if they can", 0, STATE)               \
     X(LOSE_STATE, "lose a state directory", 2, STATE)                                    \
     X(OLD_STATE, "put an old state directory back", 3, STATE)                            \
     X(FOREIGN_STATE, "take another's state directory", 1, STATE)                         \
@@ -111,6 +112,7 @@ struct plan_world {
     bool far;       /**< and is on another host, which does not see its locks */
     bool jobs_far;  /**< which is where jobs run, too: the agent sees no lock of theirs */
     bool outside;   /**< the agent's state directory lies elsewhere */
+    bool open_state; /**< … and others can write to it, until all faults end */
     bool more_agents, more_uploads; /**< there are two of them */
     bool more_state; /**< the second ones have state directories of their own … */
     bool above;      /**< … and the second agent reads the directory above: no seed's */

@@ -58,6 +58,28 @@ void world_flip_state(const struct world *world, const struct uploader *u, uint3
     }
 }
 
+void world_empty_state(const struct world *world, const struct uploader *u)
+{
+    const char *name;
+    struct inode *above = state_above(world, u, &name);
+    struct inode *dir = inode_look(above, name);
+    while (dir && dir->mode & 022 && dir->names) {
+        inode_unlink(dir, dir->name[0].name);
+    }
+}
+
+void world_close_state(const struct world *world)
+{
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        const char *name;
+        struct inode *above = state_above(world, &world->uploader[i], &name);
+        struct inode *dir = inode_look(above, name);
+        if (dir) {
+            dir->mode &= ~022u;
+        }
+    }
+}
+
 void world_put_state(struct world *world, const struct uploader *u, struct inode *from)
 {
     const char *name;

@@ -320,6 +320,10 @@ static void step_state(struct world *world, const struct step *step)
         world_flip_state(world, u, step->b);
         return;
     }
+    if (step->kind == STEP_EMPTY_STATE) {
+        world_empty_state(world, u);
+        return;
+    }
     for (unsigned i = 0; i < UPLOADERS; i++) {
         uploader_stop(&world->uploader[i], false);
     }

@@ -102,7 +102,7 @@ void world_begin(struct world *world, const struct plan *plan)
     kernel.far = plan->world.far;
     world->logs = make_dir(inode_root(), WORLD_LOGS + 1, 0755, USER);
     struct inode *var = make_dir(inode_root(), "var", 0755, 0);
-    make_dir(var, "agent", 0700, USER);
+    make_dir(var, "agent", plan->world.open_state ? 0777 : 0700, USER);
     make_dir(var, "upload", 0700, USER);
     make_dir(var, "home", 0700, USER);
     if (plan->world.more_state) {
@@ -226,6 +226,7 @@ static void end_faults(struct world *world)
         world->away = false;
     }
     kernel_kill(world->locker);
+    world_close_state(world);
     if (world->renamed && inode_look(world->logs, "elsewhere")) {
         const char *id = world->job[world->renamed_job].dir.id;
         inode_rename(world->logs, "elsewhere", world->logs, id);

@@ -52,6 +52,10 @@ void world_settle(struct world *world);
 
 /** Makes the directory of \p path's state anew, as \p from, or empty for NULL. */
 void world_put_state(struct world *world, const struct uploader *u, struct inode *from);
+/** Removes all that is in it, if others than its user may. */
+void world_empty_state(const struct world *world, const struct uploader *u);
+/** No other user can write to a state directory any longer. */
+void world_close_state(const struct world *world);
 /** Changes a bit in the first header of the journal in it: there is a second one. */
 void world_flip_state(const struct world *world, const struct uploader *u, uint32_t bit);
 /** \return a copy of the state directory of \p u. */
