@@ -14,6 +14,9 @@
 
 #include "base/boot_id.h"
 
+struct json_object;
+struct json_tokener;
+
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 long __wrap_syscall(long number, ...);
@@ -60,6 +63,8 @@ uid_t __wrap_geteuid(void);
 ssize_t __wrap_getrandom(void *buf, size_t len, unsigned flags);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 time_t __wrap_time(time_t *out);
+struct json_object *__wrap_json_tokener_parse_ex(struct json_tokener *tokener,
+                                                 const char *text, int len);
 /* It is read once in a process, which a simulated one is not. */
 void __wrap_boot_id_get(char out[BOOT_ID_TEXT]);
 
@@ -67,5 +72,7 @@ ssize_t __real_read(int fd, void *buf, size_t len);
 ssize_t __real_write(int fd, const void *buf, size_t len);
 int __real_close(int fd);
 int __real_clock_gettime(clockid_t id, struct timespec *out);
+struct json_object *__real_json_tokener_parse_ex(struct json_tokener *tokener,
+                                                 const char *text, int len);
 
 #endif

@@ -351,6 +351,9 @@ static const struct {
      {PLAIN, .server = SERVER_WINDOWS, .outside = true, .open_state = true},
      {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(EMPTY_STATE, 0, 0),
       STEP(FORGE, 0, 0), WRITE(6), WAIT(90000)}},
+    {"a_large_upload_cursor",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(CURSOR, 0, 0), END, WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

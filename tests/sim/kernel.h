@@ -51,6 +51,7 @@ struct kernel {
     bool far; /**< the file system is another host's: locks are not seen by other hosts */
     bool full;                                /**< no byte more */
     const char *hung;                         /**< a call that would never return */
+    size_t tree_bytes;                        /**< the most that a parsed text took */
     int self;                                 /**< who makes calls; 0 = nobody */
     void (*let_pass)(void *arg, uint64_t ms); /**< what others do meanwhile */
     void *let_pass_arg;

@@ -86,6 +86,8 @@ MUTANTS = [
     # Bugs of kinds that there were.
     ("a_state_directory_of_others_is_taken", "upload/journal/state_dir.c",
      "    if (st.st_mode & 022) {", "    if (0) {"),
+    ("a_text_of_any_tree_is_parsed", "upload/engine/upload_cursor.c",
+     "if (text && json_tree_bytes(text, len) > CURSOR_MAX_TREE_BYTES) {", "if (0) {"),
     ("a_child_keeps_the_lock_of_a_root", "upload/engine/root.c",
      "flock(root->lock_fd, LOCK_UN); /*", "/*"),
     ("a_sync_is_skipped", "upload/journal/journal.c",

@@ -69,7 +69,8 @@
     X(CUT_FILE, "cut a file", 2, DAMAGE)                                                 \
     X(SPOIL_MANIFEST, "spoil a manifest", 1, DAMAGE)                                     \
     X(MOVE_FILE, "move a file away, or back", 0, DAMAGE)                                 \
-    X(STEAL, "put another user's copy in the place of a session", 0, USERS)
+    X(STEAL, "put another user's copy in the place of a session", 0, USERS)              \
+    X(CURSOR, "put a large upload cursor into the root", 0, USERS)
 
 #define STEP_ENUM_(id, text, weight, feature) STEP_##id,
 enum step_kind { STEP_KINDS(STEP_ENUM_) STEP_KINDS_COUNT };

@@ -13,7 +13,8 @@
 #include "tests/sim/world.h"
 #include "tests/support/pick.h"
 
-#define STRANGER 2000u
+#define STRANGER     2000u
+#define CURSOR_BYTES (1u << 20)
 
 static struct job *any_job(struct world *world, uint32_t who)
 {
@@ -319,6 +320,21 @@ static void lock_root(struct world *world)
     kernel.self = 0;
 }
 
+/* Small, but for the tree that a parser makes of it. */
+static void put_cursor(struct world *world)
+{
+    struct text text = {0};
+    text_puts(&text, "{\"uploaded_files\":[");
+    while (text.len < CURSOR_BYTES) {
+        text_puts(&text, "{},");
+    }
+    text_puts(&text, "{}]}");
+    struct inode *file = inode_make(S_IFREG | 0644, 1000);
+    inode_write(file, 0, text.data, text.len);
+    inode_link(world->logs, LAYOUT_UPLOAD_CURSOR, file);
+    text_fini(&text);
+}
+
 void steps_user(struct world *world, const struct step *step)
 {
     struct job *job = any_job(world, step->who);
@@ -337,6 +353,9 @@ void steps_user(struct world *world, const struct step *step)
         break;
     case STEP_STEAL:
         steal_session(world, job);
+        break;
+    case STEP_CURSOR:
+        put_cursor(world);
         break;
     case STEP_RENAME_SESSION:
         rename_session(world, step);

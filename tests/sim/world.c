@@ -18,6 +18,7 @@
 #define QUIET_MS     (3 * LOOK_MS)  /* nothing was left to do for so long … */
 #define NOTICED_MS   (25 * LOOK_MS) /* … and what has changed was noticed */
 #define STEP_TURNS   50000u
+#define TREE_MAX     (64u << 20)
 #define STATE_AGENT  "/var/agent"
 #define STATE_UPLOAD "/var/upload"
 #define STATE_SECOND "/var/agent2", "/var/upload2"
@@ -182,6 +183,9 @@ void world_run(struct world *world, uint64_t ms)
         pass_time(world, next_event(world, end));
         if (kernel.hung) {
             history_fail("hung", "%s", kernel.hung);
+        }
+        if (kernel.tree_bytes > TREE_MAX) {
+            history_fail("memory", "a text took %zu bytes", kernel.tree_bytes);
         }
         if (++turns > STEP_TURNS) {
             history_fail("busy", "%u turns in %llu ms", turns, (unsigned long long)ms);
