@@ -354,6 +354,10 @@ static const struct {
     {"a_large_upload_cursor",
      {PLAIN},
      {BEGIN, WRITE(6), STEP(CURSOR, 0, 0), END, WAIT(19000)}},
+    {"an_agent_that_exits_with_lines_in_quarantine",
+     {PLAIN, .exits = true, .lacks = true},
+     {BEGIN, WAIT(19000), GATEWAY(4), WRITE(6), WAIT(19000), STEP(MOODY, 0, 0), END,
+      STEP(WAIT, 200000, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

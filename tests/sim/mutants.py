@@ -88,6 +88,8 @@ MUTANTS = [
      "    if (st.st_mode & 022) {", "    if (0) {"),
     ("a_text_of_any_tree_is_parsed", "upload/engine/upload_cursor.c",
      "if (text && json_tree_bytes(text, len) > CURSOR_MAX_TREE_BYTES) {", "if (0) {"),
+    ("what_is_kept_back_counts_as_sent", "agent/loop_report.c",
+     "bool all = s.streams_pending == 0 && engine_summary_accepted(&s);", "bool all = s.streams_pending == 0;"),
     ("a_child_keeps_the_lock_of_a_root", "upload/engine/root.c",
      "flock(root->lock_fd, LOCK_UN); /*", "/*"),
     ("a_sync_is_skipped", "upload/journal/journal.c",

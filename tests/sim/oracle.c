@@ -333,18 +333,33 @@ void oracle_judge(struct world *world)
     }
 }
 
+/* All lines of it are stored by now. */
+static void judge_now(struct world *world, const struct job *job, const char *kind)
+{
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        struct lines_compared found;
+        judge_stream(world, job, c, &found);
+        if (found.missing) {
+            history_fail(kind, "%.8s: %u lines: %s", job->dir.id, found.missing,
+                         found.first);
+        }
+    }
+}
+
+void oracle_judge_exit(struct world *world)
+{
+    for (unsigned i = 0; i < world->jobs; i++) {
+        judge_now(world, &world->job[i], "exit status 0");
+    }
+}
+
 void oracle_judge_time(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
         const struct job *job = &world->job[i];
         int state = server_state(&world->server, job->dir.id);
-        for (int c = 0; world->plan.lines_in_time && c < JOB_CHANNELS; c++) {
-            struct lines_compared found;
-            judge_stream(world, job, c, &found);
-            if (found.missing) {
-                history_fail("late", "%.8s: %u lines: %s", job->dir.id, found.missing,
-                             found.first);
-            }
+        if (world->plan.lines_in_time) {
+            judge_now(world, job, "late");
         }
         if (world->plan.ends_in_time && job->shut_down && state != 1 && state != 2) {
             history_fail("late", "%.8s is not complete", job->dir.id);

@@ -8,6 +8,8 @@
 
 /** In worlds that say so: what has to be done when the last step is. */
 void oracle_judge_time(struct world *world);
+/** What has to be done when an agent exits with 0: all is stored. */
+void oracle_judge_exit(struct world *world);
 void oracle_judge(struct world *world);
 
 #endif

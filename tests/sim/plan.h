@@ -132,6 +132,7 @@ struct plan_world {
     bool lacks;           /**< each has to be: nobody knows that the origin has all */
     bool lines_in_time;   /**< all are stored when the last step is done */
     bool ends_in_time;    /**< sessions that have ended are complete by then */
+    bool exits;           /**< the agent ends when all is sent, and says whether it is */
     uint32_t line_bytes;  /**< that long lines have at most; 0 = 400 */
     uint64_t batch_bytes; /**< that a batch has at most; 0 = as many as usual */
     unsigned missing_max; /**< lines of a job, whatever happened; 0 = any number */

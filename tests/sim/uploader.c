@@ -112,6 +112,7 @@ void uploader_start(struct uploader *u)
     kernel.process[u->pid].fault_percent = u->fault_percent;
     u->end = (struct network_end){.pid = u->pid};
     u->in_a_row = 0;
+    u->loop = (struct agent_loop){0};
     history_say("%s %d starts, state %s", u->config.program, u->pid,
                 u->config.memory_state ? "in memory"
                 : u->config.state_dir  ? u->config.state_dir
@@ -152,6 +153,22 @@ void uploader_fini(struct uploader *u)
     text_fini(&u->refused);
 }
 
+/* With --exit-when-drained, it is no supervisor's. */
+static void uploader_exit_when_drained(struct uploader *u)
+{
+    kernel.self = u->pid;
+    bool ends = agent_loop_ends(&u->loop, u->engine, &u->log, &u->status);
+    kernel.self = 0;
+    uint64_t look_ms = u->loop.look_ms;
+    u->wake_ms = u->wake_ms < look_ms ? u->wake_ms : look_ms;
+    if (ends) {
+        uploader_stop(u, true);
+        history_say("its exit status is %d", u->status);
+        u->restart_ms = 0;
+        u->exited = true;
+    }
+}
+
 static void uploader_turn(struct uploader *u)
 {
     kernel.self = u->pid;
@@ -169,6 +186,8 @@ static void uploader_turn(struct uploader *u)
         uploader_take_apart(u);
     } else if (over || (!u->agent && kernel.now_ms >= u->until_ms)) {
         uploader_stop(u, true);
+    } else if (u->exits) {
+        uploader_exit_when_drained(u);
     }
 }
 

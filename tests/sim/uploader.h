@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "tests/sim/agent_loop.h"
 #include "tests/sim/network.h"
 #include "upload/engine/engine.h"
 
@@ -22,6 +23,10 @@ struct uploader {
     struct engine_config config;
     struct log log;
     struct engine *engine; /**< NULL = it does not run */
+    struct agent_loop loop;
+    bool exits;  /**< when all is sent, as an agent with --exit-when-drained */
+    bool exited; /**< it did, with `status` */
+    int status;
     struct network_end end;
     int pid;
     struct sync_job *sync; /**< under way */

@@ -9,6 +9,7 @@
 #include "schema/layout.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
+#include "tests/sim/oracle.h"
 #include "tests/support/pick.h"
 
 #define TICK_MS      1000u
@@ -59,6 +60,7 @@ static void configure_uploader(struct world *world, struct uploader *u)
     if (u->agent) {
         config->flush_interval_ms = plan->flush_ms;
         config->delete_acked = plan->deletes;
+        u->exits = plan->exits;
     }
 }
 
@@ -157,7 +159,12 @@ static void pass_time(struct world *world, uint64_t to)
     }
     network_step();
     for (unsigned i = 0; i < UPLOADERS; i++) {
-        uploader_step(&world->uploader[i]);
+        struct uploader *u = &world->uploader[i];
+        uploader_step(u);
+        if (u->exited && u->status == 0) {
+            oracle_judge_exit(world);
+        }
+        u->exited = false;
     }
 }
 
@@ -239,6 +246,7 @@ static void end_faults(struct world *world)
     for (unsigned i = 0; i < UPLOADERS; i++) {
         struct uploader *u = &world->uploader[i];
         u->fault_percent = 0;
+        u->exits = false;
         kernel.process[u->pid].fault_percent = 0;
         kernel.process[u->pid].calls_left = 0;
     }
