@@ -5,6 +5,9 @@
 #define GPUFL_TESTS_SIM_CALLS_H
 
 #include <dirent.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -13,6 +16,7 @@
 #include <time.h>
 
 #include "base/boot_id.h"
+#include "tests/sim/inode.h"
 
 struct json_object;
 struct json_tokener;
@@ -20,6 +24,7 @@ struct json_tokener;
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 long __wrap_syscall(long number, ...);
+int __wrap_prctl(int option, ...);
 int __wrap_close(int fd);
 ssize_t __wrap_read(int fd, void *buf, size_t len);
 ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at);
@@ -65,6 +70,12 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 time_t __wrap_time(time_t *out);
 struct json_object *__wrap_json_tokener_parse_ex(struct json_tokener *tokener,
                                                  const char *text, int len);
+/** Whether Landlock lets this process do that: \p file in \p dir, which may be NULL for
+ * the directory itself, or what is not there yet. */
+bool calls_allowed(const struct inode *dir, const struct inode *file, uint64_t access);
+/** \return what the Landlock call \p number does. */
+long calls_confine(long number, va_list list);
+
 /* It is read once in a process, which a simulated one is not. */
 void __wrap_boot_id_get(char out[BOOT_ID_TEXT]);
 

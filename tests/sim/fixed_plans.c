@@ -358,6 +358,9 @@ static const struct {
      {PLAIN, .exits = true, .lacks = true},
      {BEGIN, WAIT(19000), GATEWAY(4), WRITE(6), WAIT(19000), STEP(MOODY, 0, 0), END,
       STEP(WAIT, 200000, 0)}},
+    {"a_root_that_comes_later_to_a_confined_agent",
+     {PLAIN, .outside = true, .late = true},
+     {WAIT(2000), STEP(UNMOUNT, 0, 0), BEGIN, WRITE(6), WAIT(9000), END, WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

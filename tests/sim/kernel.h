@@ -14,6 +14,7 @@
 #define KERNEL_PROCESSES_MAX 4096
 #define KERNEL_FD_FIRST      1000 /* lower ones are of the simulator's own process */
 #define KERNEL_FDS_MAX       1024
+#define KERNEL_RULES_MAX     256
 
 struct kernel_process {
     bool alive;
@@ -26,6 +27,14 @@ struct kernel_process {
     unsigned pause_fails; /**< of the calls from that one on that can fail, so many do */
     bool paused;
     unsigned fails_next;
+    const struct inode *rules; /**< the Landlock rules that it obeys; NULL = none */
+};
+
+/** A Landlock rule: what it allows below a directory, or with a file. */
+struct kernel_rule {
+    const struct inode *rules; /**< that it is one of */
+    const struct inode *below;
+    uint64_t access;
 };
 
 /** What descriptors refer to. */
@@ -60,6 +69,8 @@ struct kernel {
     struct kernel_open *fd[KERNEL_FDS_MAX];
     int fd_pid[KERNEL_FDS_MAX];
     int fd_end; /**< behind the last that was ever used */
+    struct kernel_rule rule[KERNEL_RULES_MAX];
+    unsigned rules;
     uint64_t random;
     uint64_t calls;
 };

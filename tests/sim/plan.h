@@ -117,6 +117,7 @@ struct plan_world {
     bool more_agents, more_uploads; /**< there are two of them */
     bool more_state; /**< the second ones have state directories of their own … */
     bool above;      /**< … and the second agent reads the directory above: no seed's */
+    bool late;       /**< the root comes later, and Landlock confines the agent */
     uint32_t jobs_max;
     uint64_t rotate_bytes;
     uint32_t batch_lines;

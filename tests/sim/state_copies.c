@@ -41,7 +41,7 @@ struct inode *world_state_copy(const struct world *world, const struct uploader 
     return dir ? world_copy_tree(dir) : NULL;
 }
 
-#define HEADER_BYTES (24 + strlen(WORLD_LOGS))
+#define HEADER_BYTES 24 /* and the path of the root */
 
 void world_flip_state(const struct world *world, const struct uploader *u, uint32_t bit)
 {
@@ -50,7 +50,7 @@ void world_flip_state(const struct world *world, const struct uploader *u, uint3
     const struct inode *dir = inode_look(above, name);
     for (unsigned i = 0; dir && i < dir->names; i++) {
         struct inode *file = dir->name[i].inode;
-        size_t at = bit / 8 % HEADER_BYTES;
+        size_t at = bit / 8 % (HEADER_BYTES + strlen(world->path));
         if (strstr(dir->name[i].name, "journal") && at < file->have) {
             file->data[at] = (char)(file->data[at] ^ 1 << bit % 8);
             inode_sync(file);

@@ -25,7 +25,7 @@ static void begin_job(struct world *world)
         kind.host = world->plan.jobs_far ? 2 : 1;
         kind.same_heads = world->plan.same_heads;
         kind.fault_percent = kind.layout ? 0 : world->job_fault_percent;
-        job_begin(job, WORLD_LOGS, &kind);
+        job_begin(job, world->path, &kind);
         if (!job->begun) {
             world->jobs--;
             kernel_kill(job->pid);
@@ -196,13 +196,13 @@ static void unmount(struct world *world, bool replace)
 {
     world->away = !world->away;
     if (!world->away) {
-        inode_link(inode_root(), WORLD_LOGS + 1, world->logs);
+        inode_link(world->above, WORLD_NAME, world->logs);
         return;
     }
     if (replace) {
-        inode_link(inode_root(), WORLD_LOGS + 1, inode_make(S_IFDIR | 0755, 1000));
+        inode_link(world->above, WORLD_NAME, inode_make(S_IFDIR | 0755, 1000));
     } else {
-        inode_unlink(inode_root(), WORLD_LOGS + 1);
+        inode_unlink(world->above, WORLD_NAME);
     }
 }
 
@@ -215,7 +215,7 @@ static void step_around(struct world *world, const struct step *step)
         return;
     }
     unmount(world, step->kind == STEP_REPLACE_ROOT);
-    inode_sync(inode_root()); /* mounts are no names of a disk */
+    inode_sync(world->above); /* mounts are no names of a disk */
 }
 
 /* What it has of that session by then is not to come again. */

@@ -314,7 +314,7 @@ static void lock_root(struct world *world)
     }
     world->locker = kernel_spawn(STRANGER, 1);
     kernel.self = world->locker;
-    int fd = kernel_open(world->logs, O_RDONLY | O_DIRECTORY, WORLD_LOGS);
+    int fd = kernel_open(world->logs, O_RDONLY | O_DIRECTORY, world->path);
     struct kernel_open *open = kernel_of(fd);
     open->flock = kernel_flock_conflicts(open, true) ? 0 : LOCK_EX;
     kernel.self = 0;

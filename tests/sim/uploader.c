@@ -92,8 +92,13 @@ static gpufl_status uploader_open(struct uploader *u)
 {
     static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     char why[512] = "";
-    gpufl_status status = engine_open(&u->config, &u->engine);
-    if (status == GPUFL_OK) {
+    gpufl_status status =
+        u->confined ? agent_loop_confine(&u->loop, u->root, u->config.state_dir, why)
+                    : GPUFL_OK;
+    status = status == GPUFL_OK ? engine_open(&u->config, &u->engine) : status;
+    if (status == GPUFL_OK && u->confined) {
+        status = agent_loop_open(&u->loop, u->engine, &u->log, why);
+    } else if (status == GPUFL_OK) {
         status = engine_add_root(u->engine, u->root, &channels, why);
     }
     if (status != GPUFL_OK) {
@@ -112,7 +117,7 @@ void uploader_start(struct uploader *u)
     kernel.process[u->pid].fault_percent = u->fault_percent;
     u->end = (struct network_end){.pid = u->pid};
     u->in_a_row = 0;
-    u->loop = (struct agent_loop){0};
+    agent_loop_close(&u->loop);
     history_say("%s %d starts, state %s", u->config.program, u->pid,
                 u->config.memory_state ? "in memory"
                 : u->config.state_dir  ? u->config.state_dir
@@ -149,6 +154,7 @@ void uploader_stop(struct uploader *u, bool clean)
 
 void uploader_fini(struct uploader *u)
 {
+    agent_loop_close(&u->loop);
     text_fini(&u->held);
     text_fini(&u->refused);
 }
@@ -172,6 +178,7 @@ static void uploader_exit_when_drained(struct uploader *u)
 static void uploader_turn(struct uploader *u)
 {
     kernel.self = u->pid;
+    agent_loop_look(&u->loop);
     uint64_t wait = engine_turn(u->engine);
     bool over = !u->agent && engine_drained(u->engine);
     kernel.self = 0;
@@ -180,6 +187,7 @@ static void uploader_turn(struct uploader *u)
     if (u->in_a_row > IN_A_ROW_MAX) {
         history_fail("busy", "%s %d turns without end", u->config.program, u->pid);
     }
+    wait = u->loop.loop.missing && wait > AGENT_LOOP_MS ? AGENT_LOOP_MS : wait;
     u->wake_ms = wait == ENGINE_FOREVER ? UINT64_MAX : kernel.now_ms + wait;
     if (!kernel_is_alive(u->pid)) {
         history_say("%s %d was killed", u->config.program, u->pid);

@@ -24,8 +24,9 @@ struct uploader {
     struct log log;
     struct engine *engine; /**< NULL = it does not run */
     struct agent_loop loop;
-    bool exits;  /**< when all is sent, as an agent with --exit-when-drained */
-    bool exited; /**< it did, with `status` */
+    bool confined; /**< by Landlock, as an agent that waits for its root */
+    bool exits;    /**< when all is sent, as an agent with --exit-when-drained */
+    bool exited;   /**< it did, with `status` */
     int status;
     struct network_end end;
     int pid;

@@ -52,15 +52,30 @@ static void configure_uploader(struct world *world, struct uploader *u)
     config->state_dir = own             ? u->agent ? STATE_AGENT : STATE_UPLOAD
                         : plan->outside ? STATE_AGENT
                                         : NULL;
-    u->root = WORLD_LOGS;
+    u->root = world->path;
     if (u->index > 1 && plan->more_state) {
         config->state_dir = seconds[!u->agent];
-        u->root = u->agent && plan->above ? "/" : WORLD_LOGS;
+        u->root = u->agent && plan->above ? "/" : world->path;
     }
     if (u->agent) {
         config->flush_interval_ms = plan->flush_ms;
         config->delete_acked = plan->deletes;
         u->exits = plan->exits;
+        u->confined = plan->late;
+    }
+}
+
+/* Landlock's rules do not cover what is to come in "/". */
+static void make_root(struct world *world)
+{
+    bool late = world->plan.late;
+    world->path = late ? "/mnt/" WORLD_NAME : "/" WORLD_NAME;
+    world->above = late ? make_dir(inode_root(), "mnt", 0755, 0) : inode_root();
+    world->logs = make_dir(world->above, WORLD_NAME, 0755, USER);
+    if (late) {
+        inode_unlink(world->above, WORLD_NAME);
+        world->away = true;
+        inode_sync(world->above);
     }
 }
 
@@ -103,7 +118,7 @@ void world_begin(struct world *world, const struct plan *plan)
     kernel.let_pass = world_pass;
     kernel.let_pass_arg = world;
     kernel.far = plan->world.far;
-    world->logs = make_dir(inode_root(), WORLD_LOGS + 1, 0755, USER);
+    make_root(world);
     struct inode *var = make_dir(inode_root(), "var", 0755, 0);
     make_dir(var, "agent", plan->world.open_state ? 0777 : 0700, USER);
     make_dir(var, "upload", 0700, USER);
@@ -233,7 +248,7 @@ static void end_faults(struct world *world)
     world->server.down = false;
     world->server.hides = false;
     if (world->away) {
-        inode_link(inode_root(), WORLD_LOGS + 1, world->logs);
+        inode_link(world->above, WORLD_NAME, world->logs);
         world->away = false;
     }
     kernel_kill(world->locker);

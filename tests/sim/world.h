@@ -10,7 +10,7 @@
 #include "tests/sim/server.h"
 #include "tests/sim/uploader.h"
 
-#define WORLD_LOGS     "/logs"
+#define WORLD_NAME     "logs" /* of the root, in the directory above */
 #define WORLD_JOBS_MAX 16
 #define WORLD_COPIES   3
 
@@ -20,6 +20,8 @@ struct world {
     struct uploader uploader[UPLOADERS];
     struct job job[WORLD_JOBS_MAX];
     unsigned jobs;
+    const char *path;      /**< of the root */
+    struct inode *above;   /**< the directory in which it is, under WORLD_NAME */
     struct inode *logs;    /**< the root, also while another directory is there */
     bool away;             /**< the path names another directory, or none */
     struct inode *renamed; /**< the directory of a session that has another name */
