@@ -106,7 +106,7 @@ def the_coverage_page_and_the_tests_agree(place):
 
 
 def the_tables_of_failures_and_the_tests_agree(place):
-    """Every row is there, and every test that it names."""
+    """Every row is there, and every test that it names; what once went wrong, each as a plan."""
     page = (lib.ROOT / "tests/README.md").read_text()
     names = set()
     for path in (lib.ROOT / "tests").rglob("test_*.*"):
@@ -122,6 +122,8 @@ def the_tables_of_failures_and_the_tests_agree(place):
     once = re.findall(r"^\| (\d+) \|[^|]*\|([^|]*)\|$", page, re.M)
     equal([ident for ident, _ in once], [str(n + 1) for n in range(26)], "what once went wrong")
     plans = set(re.findall(r'^    \{"(\w+)",', (lib.ROOT / "tests/sim/fixed_plans.c").read_text(), re.M))
+    for ident, tests in once:
+        check(plans & set(re.findall(r"`(\w+)`", tests)), f"{ident}: no plan is named")
     for ident, tests in rows + rules + once:
         found = re.findall(r"`(\w+)`", tests)
         check(found, f"{ident}: no test is named")
