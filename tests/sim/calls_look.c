@@ -126,8 +126,11 @@ int __wrap_access(const char *path, int mode)
 
 char *__wrap_realpath(const char *path, char *out)
 {
-    (void)out; /* there are no links, and NULL is all that the product passes */
-    return kernel_may() && kernel_find(AT_FDCWD, path) ? strdup(path) : NULL;
+    if (!kernel_may() || !kernel_find(AT_FDCWD, path)) {
+        return NULL;
+    }
+    return out ? memcpy(out, path, strlen(path) + 1)
+               : strdup(path); /* there are no links */
 }
 
 ssize_t __wrap_readlinkat(int dir, const char *path, char *out, size_t size)
