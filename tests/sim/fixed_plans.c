@@ -361,6 +361,10 @@ static const struct {
     {"a_root_that_comes_later_to_a_confined_agent",
      {PLAIN, .outside = true, .late = true},
      {WAIT(2000), STEP(UNMOUNT, 0, 0), BEGIN, WRITE(6), WAIT(9000), END, WAIT(19000)}},
+    {"retention_of_a_session_whose_file_was_cut",
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, WRITE(6), WAIT(19000), STEP(KILL_JOB, 0, 0), STEP(CUT_FILE, 0, 2000),
+      WAIT(19000), STEP(EXPIRE, 0, 39), STEP(RESTART_ORIGIN, 0, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

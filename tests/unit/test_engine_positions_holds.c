@@ -192,6 +192,57 @@ static void a_complete_session_that_retention_deletes_stays_complete(void **stat
     rig_delete(rig);
 }
 
+/* The backend does not tell any more whether the file is the one that its disk cut. It is
+ * taken for that one while it is shorter than what was sent. */
+static void one_that_its_disk_cut_is_asked_for_once_it_is_deleted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change;
+        bool again; /* the backend starts */
+        enum held_reason held;
+    } row[] = {
+        {"true", true, HELD_NOT},
+        {"rm scope.log", true, HELD_ACTIVE_GONE},
+        {"sed -i 2d system.log", false, HELD_SHORTER},
+        {"sed -i 2d device.log", true, HELD_NOT},
+        {"cat scope.log >>device.log", true, HELD_EXPIRED},
+        {"cat scope.log >>device.log", false, HELD_EXPIRED},
+        {"mv device.log device.1.log && : >device.log", true, HELD_EXPIRED},
+    };
+    for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+        bool restart = i % 2;
+        enum held_reason held = row[i / 2].held;
+        struct live_session s;
+        struct rig *rig = rig_positions_on(rig_new());
+        live_open(&s, rig->root, RIG_ID);
+        rig_fill(&s, 5);
+        rig_start(rig);
+        rig_run(rig, MINUTES_MS, false);
+        in_session(rig, "sed -i '3,$d' device.log");
+        live_close(&s);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        if (restart) {
+            rig_stop(rig);
+        }
+        set_expired(rig, true);
+        if (row[i / 2].again) {
+            start_backend_again(rig);
+        }
+        in_session(rig, row[i / 2].change);
+        if (restart) {
+            rig_start(rig);
+        }
+        unsigned requests = asked(rig);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_done, held == HELD_NOT);
+        assert_true(held == HELD_NOT || is_held(rig, held));
+        assert_in_range(asked(rig) - requests, 1, held == HELD_SHORTER ? 60 : 2);
+        rig_delete(rig);
+    }
+}
+
 /* A backup that lacks lines of it was put back, and retention deletes the rest. */
 static void a_complete_session_of_which_it_had_less_is_held(void **state)
 {
@@ -409,6 +460,7 @@ int main(void)
         cmocka_unit_test(what_it_grows_by_in_that_epoch_is_sent),
         cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
         cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
+        cmocka_unit_test(one_that_its_disk_cut_is_asked_for_once_it_is_deleted),
         cmocka_unit_test(a_complete_session_of_which_it_had_less_is_held),
         cmocka_unit_test(an_end_that_was_deleted_is_not_told_without_pause),
         cmocka_unit_test(a_gateway_tells_nothing_of_retention),

@@ -259,13 +259,32 @@ enum made end_seek(struct stream *st)
     return seek_unproved(st, false);
 }
 
-/* Retention has deleted it. The backend had all of what was complete if it ended there.
- */
+/* Its files ended before its end. Nobody tells any more whether they are the same ones:
+ * in an active file that is still shorter, nothing is new. */
+static bool seek_is_still_cut(struct stream *st)
+{
+    bool shorter = st->session->layout == SESSION_LIVE && st->file > st->highest &&
+                   stream_seen_bytes(st) < st->offset;
+    if (!st->cut_at && shorter) {
+        st->cut_at = stream_seen_bytes(st) + 1;
+    }
+    return stream_is_cut(st);
+}
+
+/* The backend had all of what was complete if it ended there. */
+static bool seek_had_all(struct stream *st, const struct stream_place *end)
+{
+    bool cut = st->end.state == END_CUT || st->end.state == END_COPY;
+    return st->session->was_done && stream_ends_at(st, end) &&
+           (!cut || seek_is_still_cut(st));
+}
+
+/* Retention has deleted it. */
 static void seek_told_expired(struct stream *st, const struct reply_end *end,
                               uint64_t now_ms)
 {
     end_proof_drop(st);
-    if (st->session->was_done && stream_ends_at(st, &end->at)) {
+    if (seek_had_all(st, &end->at)) {
         st->unproved = !position_choose(st, true);
         seek_wait(st, now_ms);
     } else {
