@@ -2,17 +2,20 @@
 /* Active files that are not those that a position means. */
 #include "tests/support/check.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "collector-lib/core/session_dir.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig_session.h"
 #include "upload/core/held.h"
+#include "upload/source/unread.h"
 
 #define HELD_BACK 77
 
@@ -179,6 +182,129 @@ static void one_that_the_lock_file_tells_late_is_sent(void **state)
     }
 }
 
+enum beside { BESIDE_COPY, BESIDE_LINK, BESIDE_GZ, BESIDE_KINDS };
+
+static void copy_file(const struct session_dir *dir, const char *name)
+{
+    char all[512] = {0};
+    assert_true(pread(dir->file[CHANNEL_DEVICE].own.fd, all, sizeof all - 1, 0) > 0);
+    dirs_append(dir->path, name, all);
+}
+
+static void copy_as_others(const struct session_dir *dir, enum beside kind)
+{
+    char path[2 * PATH_MAX];
+    char all[512];
+    switch (kind) {
+    case BESIDE_LINK:
+        assert_int_equal(
+            linkat(dir->own.fd, "device.log", dir->own.fd, "device.1.log", 0), 0);
+        break;
+    case BESIDE_GZ: {
+        ssize_t n = pread(dir->file[CHANNEL_DEVICE].own.fd, all, sizeof all, 0);
+        snprintf(path, sizeof path, "%s/device.1.log.gz", dir->path);
+        gzFile gz = gzopen(path, "wb");
+        assert_int_equal(gzwrite(gz, all, (unsigned)n), n);
+        assert_int_equal(gzclose(gz), Z_OK);
+        break;
+    }
+    default:
+        copy_file(dir, "device.1.log");
+        break;
+    }
+}
+
+static void take_copies_away(const struct session_dir *dir, enum beside kind)
+{
+    char path[2 * PATH_MAX];
+    const char *name = kind == BESIDE_GZ ? "device.1.log.gz" : "device.1.log";
+    snprintf(path, sizeof path, "%s/%s", dir->path, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static unsigned beyond_said;
+
+static void log_beyond(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    beyond_said += strstr(line, unread_text(UNREAD_BEYOND)) != NULL;
+}
+
+/* Its writer seals no file over it, and all is sent once it is moved away. */
+static void a_copy_is_not_sent(enum beside kind, bool seen, bool dead)
+{
+    struct session_dir dir;
+    static const struct log log = {.level = LOG_AT_WARN, .write = log_beyond};
+    beyond_said = 0;
+    struct rig *rig = rig_with_one_line(&dir, &log);
+    append(&dir, 1, false);
+    copy_as_others(&dir, kind);
+    if (seen) {
+        run_at_rest(rig);
+    }
+    append(&dir, 2, true);
+    assert_int_equal(dir.file[CHANNEL_DEVICE].rotated, kind == BESIDE_GZ);
+    if (kind != BESIDE_GZ && dead) {
+        session_dir_close(&dir);
+    }
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    if (kind != BESIDE_GZ) {
+        assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(beyond_said, 1);
+    }
+    take_copies_away(&dir, kind);
+    if (!dead) {
+        append(&dir, 3, true);
+        run_at_rest(rig);
+        assert_int_equal(stored(rig, &dir)->end.at.lines, 4);
+    }
+    session_dir_close(&dir);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, dead ? 3 : 4);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+/* As by logrotate with `copy`, by cp, and by ln. */
+static void one_that_others_have_copied_is_not_sent_twice(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BESIDE_KINDS; kind++) {
+        for (int how = 0; how < 4; how++) {
+            a_copy_is_not_sent((enum beside)kind, how & 1, how & 2);
+        }
+    }
+}
+
+/* As by logrotate with `create` and `compress`, before the writer looks. */
+static void one_that_others_have_compressed_is_not_sent_twice(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_with_one_line(&dir, NULL);
+    append(&dir, 1, false);
+    copy_as_others(&dir, BESIDE_GZ);
+    assert_int_equal(unlinkat(dir.own.fd, "device.log", 0), 0);
+    dirs_append(dir.path, "device.log", "");
+    run_at_rest(rig);
+    session_dir_restore_names(&dir);
+    append(&dir, 2, false);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+    session_dir_close(&dir);
+    run_at_rest(rig);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    take_copies_away(&dir, BESIDE_GZ);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 static void watch_all(void *arg, unsigned root, const char *root_path,
                       const char *session, bool done)
 {
@@ -260,6 +386,8 @@ int main(void)
         cmocka_unit_test(one_that_others_have_begun_is_not_gone_on_in),
         cmocka_unit_test(a_writer_killed_when_others_have_begun_one_has_ended),
         cmocka_unit_test(one_that_the_lock_file_tells_late_is_sent),
+        cmocka_unit_test(one_that_others_have_copied_is_not_sent_twice),
+        cmocka_unit_test(one_that_others_have_compressed_is_not_sent_twice),
         cmocka_unit_test(one_that_a_watched_lock_file_tells_late_is_sent_then),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),

@@ -69,7 +69,7 @@ struct parked_held {
     uint64_t unread_mark; /**< as in struct session, like all that follows */
     unsigned unread;
     uint8_t hold_reason;
-    uint8_t unread_said;
+    uint16_t unread_said;
     uint8_t pending; /**< channels with something to send */
     bool other_said : 1;
     bool live : 1;

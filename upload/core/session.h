@@ -134,7 +134,7 @@ struct session {
     struct second_known second[CHANNEL_COUNT]; /**< what compressed active files were
                                                   found to be */
     bool no_manifest;                          /**< a person gave up its manifest */
-    uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
+    uint16_t unread_said; /**< reasons that were logged, bits of enum unread_reason */
     bool other_said;      /**< files that cannot hold any were logged */
     bool beside_said;     /**< that sessions lie in its directory was logged */
     uint32_t quarantined; /**< ranges */

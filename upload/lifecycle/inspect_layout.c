@@ -41,7 +41,7 @@ static void inspect_say_unread(struct session *session, enum unread_reason reaso
     if (group->names == 0 || session->unread_said & 1u << reason) {
         return;
     }
-    session->unread_said |= (uint8_t)(1u << reason);
+    session->unread_said |= (uint16_t)(1u << reason);
     log_warn(engine->config.log, "session.refused",
              "session=%s names=%u example=\"%s\" reason=\"%s\" note=\"not read: the "
              "session is not complete until %s\"",

@@ -117,12 +117,15 @@ void sealed_file_told(struct stream *st, uint32_t file)
     }
 }
 
-/* A writer that cannot open the next file renames the sealed one back, and appends. */
+/* A writer that cannot open the next file renames the sealed one back, and appends. It
+ * restores one that another program has compressed under its number. */
 static bool sealed_file_was_taken_back(const struct stream *st)
 {
     bool behind = st->file > st->sealed.file && st->offset; /* the next one was begun */
-    return !behind &&
-           sealed_file_match(st, 0, &st->sealed.mark, st->sealed.bytes) == FILE_MATCHES;
+    bool here = st->file == st->sealed.file && !st->sealed.mark.bytes;
+    const struct record_mark *mark = here ? &st->mark : &st->sealed.mark;
+    const uint64_t at = here ? st->offset : st->sealed.bytes;
+    return !behind && sealed_file_match(st, 0, mark, at) == FILE_MATCHES;
 }
 
 /* Windows have their numbers for good. Of those that an earlier backend got, session.c

@@ -125,8 +125,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
     return GPUFL_OK;
 }
 
-/* It tells how the files are to be read. What has its name and is no file says nothing.
- */
+/* It tells how files are to be read. What has its name and is no file says nothing. */
 static gpufl_status scan_note_sidecar(struct scan *scan, const struct scanned_dir *dir,
                                       const char *file, const struct layout_name *name,
                                       struct scan_marks *marks)
@@ -301,6 +300,7 @@ static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan
     for (unsigned i = 0; status == GPUFL_OK && i < scan->channels; i++) {
         struct scan_channel *c = &scan->channel[i];
         enum channel index = channel_named(c->name);
+        told_note_beyond(dir, c->name, &told, &c->lowest, &c->highest, &scan->unread);
         bool later = scan->is_copy && index != CHANNEL_COUNT &&
                      told_differs(dir, index, &told, c->highest);
         scan_note_told(dir, c, &told, now);

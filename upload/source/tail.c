@@ -24,7 +24,7 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
     layout_active(active, w->channel, false);
     int fd = w->sealed_only ? -1 : tail_where_open(sys, w, active);
     int error = errno;
-    int numbered = tail_where_open_either(sys, w, w->file, &gz);
+    int numbered = tail_where_open_sealed(sys, w, fd, &gz);
     if (numbered >= 0 || errno != ENOENT || w->sealed_only) {
         out->sealed = numbered >= 0;
         out->packed = out->sealed && gz;

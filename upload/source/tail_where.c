@@ -66,6 +66,48 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     return -1;
 }
 
+/* What it told on an earlier boot counts if `earlier` is set. */
+static gpufl_status tail_where_read_told(const struct sys *sys,
+                                         const struct tail_where *w, bool earlier,
+                                         struct active_files *told)
+{
+    struct tail_where in;
+    bool now = false;
+    int dir = tail_where_enter(sys, w, &in);
+    gpufl_status s = dir >= 0 ? told_read(sys, dir, told, &now) : GPUFL_ERR_NOT_FOUND;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return s == GPUFL_OK && !now && !earlier ? GPUFL_ERR_NOT_FOUND : s;
+}
+
+/* A rename gives one file either name, never both. \return -1: it is not known now. */
+static int tail_where_is_beside(const struct sys *sys, const struct tail_where *w,
+                                int active, int numbered)
+{
+    struct stat is;
+    struct stat other;
+    struct active_files told;
+    gpufl_status status = tail_where_read_told(sys, w, true, &told);
+    if (status == GPUFL_ERR_IO || fstat(active, &is) < 0 || fstat(numbered, &other) < 0) {
+        return -1;
+    }
+    return status == GPUFL_OK && told_number_at(&told, w->channel, &is) == w->file &&
+           (is.st_ino != other.st_ino || is.st_nlink > 1);
+}
+
+int tail_where_open_sealed(const struct sys *sys, const struct tail_where *w, int active,
+                           bool *gz)
+{
+    int fd = tail_where_open_either(sys, w, w->file, gz);
+    int beside = fd >= 0 && active >= 0 ? tail_where_is_beside(sys, w, active, fd) : 0;
+    if (beside) {
+        close(fd);
+        errno = beside > 0 ? ENOENT : EIO;
+    }
+    return beside ? -1 : fd;
+}
+
 static void tail_unreadable_name(const struct tail_unreadable *file, const char *channel,
                                  char out[LAYOUT_PATH_MAX])
 {
@@ -176,34 +218,21 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
     return ok;
 }
 
-/* \return false if its writer has told nothing on this boot. */
-static bool tail_where_read_told(const struct sys *sys, const struct tail_where *w,
-                                 struct active_files *told)
-{
-    struct tail_where in;
-    bool now = false;
-    int dir = tail_where_enter(sys, w, &in);
-    bool read = dir >= 0 && told_read(sys, dir, told, &now) == GPUFL_OK && now;
-    if (dir >= 0) {
-        close(dir);
-    }
-    return read;
-}
-
-/* Another program has given the active file its next number, and its writer has not
- * noticed yet. */
+/* Another program has given the active file its next number, as it is or compressed, and
+ * its writer has not noticed yet; or has given that number to another file. */
 static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
-                                  const struct stat *sealed)
+                                  const struct stat *sealed, bool gz,
+                                  const struct stat *next)
 {
-    enum channel c = channel_named(w->channel);
     struct active_files told;
-    return c != CHANNEL_COUNT && tail_where_read_told(sys, w, &told) &&
-           told.inode[c] > 0 && (uint64_t)told.inode[c] == sealed->st_ino;
+    return tail_where_read_told(sys, w, false, &told) == GPUFL_OK &&
+           ((gz && told_number(&told, w->channel) == w->file) ||
+            told_number_at(&told, w->channel, sealed) ||
+            told_number_at(&told, w->channel, next) == w->file);
 }
 
-/* A writer that cannot open the next file renames the sealed one back, so an active file
- * may be this one: unless both are there at last, and are two. It cannot rename one that
- * was compressed. */
+/* A writer that cannot open the next file renames the sealed one back, if it is plain, so
+ * an active file may be this one: unless both are there at last, and are two. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
 {
     struct stat next;
@@ -213,8 +242,8 @@ bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
                  tail_where_stat(sys, w, 0, &next, &gz);
     return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || ((uint64_t)sealed.st_size <= w->offset &&
-                   !tail_where_is_written(sys, w, &sealed)));
+           (gz || (uint64_t)sealed.st_size <= w->offset) &&
+           !tail_where_is_written(sys, w, &sealed, gz, &next);
 }
 
 bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)
@@ -279,21 +308,11 @@ enum file_match tail_where_told(const struct sys *sys, const struct tail_where *
                                   : FILE_MATCHES;
 }
 
-/* Of the file after the one that it names, nothing was written yet. */
-static bool told_is_reached(const struct active_files *told, const struct tail_where *w)
-{
-    enum channel c = channel_named(w->channel);
-    if (c == CHANNEL_COUNT || told->number[c] == 0 || told->bytes[c] < 0) {
-        return false;
-    }
-    return told->number[c] < w->file ||
-           (told->number[c] == w->file && (uint64_t)told->bytes[c] <= w->offset);
-}
-
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
 {
     struct active_files told;
-    return tail_where_read_told(sys, w, &told) && told_is_reached(&told, w);
+    return tail_where_read_told(sys, w, false, &told) == GPUFL_OK &&
+           told_is_reached(&told, w->channel, w->file, w->offset);
 }
 
 /* Where inspections compare it in steps, this compares as much as a step. */

@@ -52,6 +52,11 @@ int tail_where_open(const struct sys *sys, const struct tail_where *where,
 int tail_where_open_either(const struct sys *sys, const struct tail_where *where,
                            uint32_t number, bool *gz);
 
+/** The same of where->file, unless \p active, which has the name of the active file, is
+ * told to be that number: what has it then is another program's. \p active -1 = none. */
+int tail_where_open_sealed(const struct sys *sys, const struct tail_where *where,
+                           int active, bool *gz);
+
 /** A file of a channel that cannot be read. */
 struct tail_unreadable {
     uint32_t file; /**< its number, 0 = the active one */

@@ -165,6 +165,30 @@ static bool told_is_file(const struct active_files *told, enum channel channel,
     return told->inode[channel] > 0 && (uint64_t)told->inode[channel] == st->st_ino;
 }
 
+uint32_t told_number(const struct active_files *told, const char *channel)
+{
+    enum channel c = channel_named(channel);
+    return c != CHANNEL_COUNT ? told->number[c] : 0;
+}
+
+uint32_t told_number_at(const struct active_files *told, const char *channel,
+                        const struct stat *st)
+{
+    enum channel c = channel_named(channel);
+    return c != CHANNEL_COUNT && told_is_file(told, c, st) ? told->number[c] : 0;
+}
+
+bool told_is_reached(const struct active_files *told, const char *channel, uint32_t file,
+                     uint64_t offset)
+{
+    const uint32_t number = told_number(told, channel);
+    if (number == 0 || told->bytes[channel_named(channel)] < 0) {
+        return false;
+    }
+    return number < file ||
+           (number == file && (uint64_t)told->bytes[channel_named(channel)] <= offset);
+}
+
 bool told_agrees(int dir, enum channel channel, const struct active_files *told,
                  uint32_t highest)
 {
@@ -284,4 +308,34 @@ bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32
         close(fd);
     }
     return yields;
+}
+
+/* A rename gives one file either name, and never both. */
+static bool told_is_beyond(int dir, const char *file, const struct stat *active)
+{
+    struct stat st;
+    return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           (st.st_ino != active->st_ino || st.st_nlink > 1);
+}
+
+void told_note_beyond(int dir, const char *channel, const struct active_files *told,
+                      uint32_t *lowest, uint32_t *highest, struct unread *unread)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat st;
+    layout_active(name, channel, false);
+    bool active = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    const uint32_t number = active ? told_number_at(told, channel, &st) : 0;
+    bool beyond = false;
+    for (int gz = 0; number && number == *highest && gz < 2; gz++) {
+        layout_numbered(name, channel, number, gz);
+        if (told_is_beyond(dir, name, &st)) {
+            unread_add(unread, UNREAD_BEYOND, name);
+            beyond = true;
+        }
+    }
+    if (beyond) {
+        *highest = number - 1;
+        *lowest = *lowest < number ? *lowest : 0;
+    }
 }

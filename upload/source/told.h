@@ -12,6 +12,7 @@
 #include "schema/channels.h"
 #include "schema/layout.h"
 #include "upload/source/identity.h"
+#include "upload/source/unread.h"
 
 /** What the writer of a live session tells in its lock file. */
 struct active_files {
@@ -37,6 +38,19 @@ GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
  * GPUFL_ERR_IO if it cannot be read now, which says nothing. */
 GPUFL_MUST gpufl_status told_read(const struct sys *sys, int dir,
                                   struct active_files *out, bool *now);
+
+/** \return the number of the active file of \p channel; 0 = it was not told. */
+uint32_t told_number(const struct active_files *told, const char *channel);
+
+/** \return the number of the active file of \p channel if \p st is that file, as its
+ * writer told; else 0. */
+uint32_t told_number_at(const struct active_files *told, const char *channel,
+                        const struct stat *st);
+
+/** \return true if \p offset of file number \p file lies at or behind the end that was
+ * told: of the file after the one that it names, nothing was written yet. */
+bool told_is_reached(const struct active_files *told, const char *channel, uint32_t file,
+                     uint64_t offset);
 
 /** What was told on another boot may be older than the files. \return true if it is as
  * old: the number that it tells is the one after \p highest, or the active file of \p
@@ -89,5 +103,12 @@ bool told_differs(int dir, enum channel channel, const struct active_files *told
  * may be deleted. *failed: what was told cannot be read now. */
 bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file,
                      bool *failed);
+
+/** Where the active file of \p channel in \p dir is the one that its writer told, what
+ * has its number was made by another program, as by logrotate with `copy`, and would be
+ * read twice: it is added to \p unread, and *lowest and *highest, of the numbers that are
+ * there, are those of others. Nothing is done where a higher number is there. */
+void told_note_beyond(int dir, const char *channel, const struct active_files *told,
+                      uint32_t *lowest, uint32_t *highest, struct unread *unread);
 
 #endif
