@@ -109,6 +109,24 @@ static long switches_of(const char *task)
     return sum;
 }
 
+/* One that was joined has its entry until the kernel has taken it down: PF_EXITING of its
+ * flags, field 9 of proc(5)'s stat. */
+static bool is_ending(const char *task)
+{
+    char path[64];
+    char line[512] = "";
+    unsigned flags = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", task);
+    FILE *file = fopen(path, "r");
+    const char *behind =
+        file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file) {
+        fclose(file);
+    }
+    return behind == NULL ||
+           (sscanf(behind, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & 0x4));
+}
+
 static void look(void)
 {
     char line[512];
@@ -124,7 +142,7 @@ static void look(void)
     }
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
-        if (e->d_name[0] != '.') {
+        if (e->d_name[0] != '.' && !is_ending(e->d_name)) {
             threads++;
             switches += atol(e->d_name) == (long)getpid() ? 0 : switches_of(e->d_name);
         }

@@ -40,8 +40,7 @@ def a_driver_that_never_answers_keeps_one_thread_however_many_sessions_there_are
     """Besides main: the one that hangs, and the one that waits for the end of the job's."""
     words = ("init", "shutdown") * 5
     done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", *words, "look",
-                     env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_HANG": "Init",
-                          "GPUFL_SHUTDOWN_TIMEOUT_MS": "50"})
+                     env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_HANG": "Init"})
     equal(done.returncode, 0, done.stderr)
     own = 1 if lib.SANITIZER and "thread" in lib.SANITIZER[0] else 0  # TSan's runtime has a thread, too
     equal(int(done.stdout.splitlines()[-1].split()[0]), 3 + own, f"threads: {done.stdout}")
