@@ -2,6 +2,7 @@
 /* A job on the GPU behind the fake libcupti. Usage: gpu_job LOG_DIR PART; prints the
  * session id first. Options come from the environment. */
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #define THREADS        8
 #define EACH           2000
 #define FLOOD_LAUNCHES 500000
+#define INNER_FRAMES   5 /* from a launch to where the library looks at the stack */
 
 static struct {
     __typeof__(fake_init) *init;
@@ -263,32 +265,66 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The least of several rounds, each of which the rings have room for. */
-static double launch_ns(void)
+/* What a launch takes, and what a bare backtrace does from where the library takes its
+ * own. */
+struct stack_cost {
+    double launch_ns, bare_ns;
+};
+
+A_FRAME void walk(int inner_frames)
 {
-    double least = 1e18;
+    void *pc[48];
+    if (inner_frames > 0) {
+        walk(inner_frames - 1);
+    } else {
+        backtrace(pc, 48);
+    }
+    STAYS_FRAME;
+}
+
+A_FRAME void walks(const char *unused, int times)
+{
+    (void)unused;
+    for (int i = 0; i < times; i++) {
+        walk(INNER_FRAMES);
+    }
+}
+
+static double each_ns(void (*what)(const char *, int))
+{
+    double begin = cpu_ns();
+    what("_Z5firstPf", 1000);
+    return (cpu_ns() - begin) / 1000;
+}
+
+/* The least of several rounds, each of which the rings have room for. */
+static struct stack_cost cost_here(void)
+{
+    struct stack_cost least = {1e18, 1e18};
     for (int round = 0; round < 40; round++) {
-        double begin = cpu_ns();
-        launch("_Z5firstPf", 1000);
-        double ns = (cpu_ns() - begin) / 1000;
-        least = ns < least ? ns : least;
+        double launch_ns = each_ns(launch);
+        double bare_ns = each_ns(walks);
+        least.launch_ns = launch_ns < least.launch_ns ? launch_ns : least.launch_ns;
+        least.bare_ns = bare_ns < least.bare_ns ? bare_ns : least.bare_ns;
         gpufl_flush();
     }
     return least;
 }
 
-A_FRAME double launch_ns_below(int frames)
+A_FRAME struct stack_cost cost_below(int frames)
 {
-    double ns = frames > 0 ? launch_ns_below(frames - 1) : launch_ns();
+    struct stack_cost cost = frames > 0 ? cost_below(frames - 1) : cost_here();
     STAYS_FRAME;
-    return ns;
+    return cost;
 }
 
-/* What a launch takes at the top, below 20 frames, and below more than are recorded. */
+/* At the top, below 20 frames, and below more than are recorded. */
 static void stacks_cost(void)
 {
-    fprintf(stderr, "launch_ns %.0f %.0f %.0f\n", launch_ns_below(0), launch_ns_below(20),
-            launch_ns_below(60));
+    struct stack_cost c[] = {cost_below(0), cost_below(20), cost_below(60)};
+    fprintf(stderr, "bare_ns %.0f %.0f %.0f\n", c[0].bare_ns, c[1].bare_ns, c[2].bare_ns);
+    fprintf(stderr, "launch_ns %.0f %.0f %.0f\n", c[0].launch_ns, c[1].launch_ns,
+            c[2].launch_ns);
 }
 
 static void their_request(uint8_t **buffer, size_t *size, size_t *records)
