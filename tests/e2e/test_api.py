@@ -750,11 +750,14 @@ def the_configuration_file_stands_below_environment_and_code(place):
 
 
 def a_broken_configuration_file_is_reported_with_line_and_column(place):
-    """S2-37: init goes on."""
+    """S2-37: init goes on; a value of another type says which was expected."""
     config = place.path / "gpufl.json"
     for text, word in (('{\n "app_name": "x",\n oops }', "gpufl.json:3:2:"), ("", "gpufl.json:1:1:"),
                        ("[1]", "gpufl.json:1:1:"), ('{"sys_sample_rate_ms":5}', 'did you mean "system_sample_rate_ms"?'),
-                       ('{"system_sample_rate_ms":"fast"}', "system_sample_rate_ms"),
+                       ('{"system_sample_rate_ms":"fast"}', "gpufl.json: system_sample_rate_ms ignored: expected a number\n"),
+                       ('{"continuous_system_sampling":1}', "gpufl.json: continuous_system_sampling ignored: expected a boolean\n"),
+                       ('{"app_name":5}', "gpufl.json: app_name ignored: expected a string\n"),
+                       ('{"profiling_engine":true}', "gpufl.json: profiling_engine ignored: expected a string\n"),
                        ('{"backend":"Intel"}', "Auto, Nvidia"), ('{"a":' + "[" * 200, "gpufl.json:1:23:")):
         config.write_text(text)
         done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": str(config)}, "control-flow")
