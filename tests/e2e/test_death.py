@@ -90,6 +90,7 @@ def _check_loss(way, session, seen):
 
 
 def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
+    """S2-11: a line is in its file after 100 ms."""
     sessions = []
     for way, code in WAYS.items():
         done, session, seen = _die(place, way)

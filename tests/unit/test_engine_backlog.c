@@ -163,6 +163,30 @@ static void a_live_line_waits_for_few_answers(void **state)
     backlog_delete(&b);
 }
 
+/* S2-11: where answers take no time. 100 ms are between a line and its file. */
+static void a_live_line_is_sent_within_900_ms(void **state)
+{
+    (void)state;
+    static const unsigned bigs[] = {0, 20};
+    for (unsigned i = 0; i < 2; i++) {
+        static struct backlog_rig b;
+        backlog_open(&b, bigs[i], 600);
+        backlog_add_small(&b);
+        backlog_start(b.rig, 0);
+        for (int n = 1; n <= 20; n++) {
+            unsigned from = b.rig->requests;
+            uint64_t written_ms = rig_now_ms();
+            live_line(&b.small, "device", "x", n);
+            engine_touch(b.rig->engine, 0, b.small.id);
+            rig_run(b.rig, 1001 + 37 * (uint64_t)n, false);
+            assert_in_range(backlog_sent_at(b.rig, b.small.id, from) - written_ms, 0,
+                            900);
+        }
+        live_close(&b.small);
+        backlog_delete(&b);
+    }
+}
+
 /* How long a session that ends waits for its session-complete. */
 static uint64_t completed_after_ms(struct backlog_rig *b, uint64_t answer_ms)
 {
@@ -209,6 +233,7 @@ int main(void)
         cmocka_unit_test(every_channel_of_a_backlog_has_its_turn),
         cmocka_unit_test(a_batch_that_failed_once_does_not_fall_behind),
         cmocka_unit_test(a_live_line_waits_for_few_answers),
+        cmocka_unit_test(a_live_line_is_sent_within_900_ms),
         cmocka_unit_test(a_backlog_does_not_keep_sessions_from_being_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
