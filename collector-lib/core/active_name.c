@@ -87,49 +87,68 @@ static void say_replaced(struct channel_file *file, enum channel channel, const 
     }
 }
 
-static bool are_at(int fd, off_t at, const char *lines, size_t len)
+static bool read_whole(int fd, char *out, size_t len, off_t at)
 {
-    char there[16384];
-    size_t same = 0;
-    while (same < len) {
-        size_t part = len - same < sizeof there ? len - same : sizeof there;
-        if (pread(fd, there, part, at + (off_t)same) != (ssize_t)part ||
-            memcmp(there, lines + same, part) != 0) {
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = pread(fd, out + done, len - done, at + (off_t)done);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
             return false;
         }
-        same += part;
+        done += n > 0 ? (size_t)n : 0;
     }
     return true;
 }
 
-/* Where the line begins that \p end is in. */
+/* \return 1 or 0; -1 if it cannot be read. */
+static int are_at(int fd, off_t at, const char *lines, size_t len)
+{
+    char there[16384];
+    for (size_t part, same = 0; same < len; same += part) {
+        part = len - same < sizeof there ? len - same : sizeof there;
+        if (!read_whole(fd, there, part, at + (off_t)same)) {
+            return -1;
+        }
+        if (memcmp(there, lines + same, part) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* \return where the line begins that \p end is in; -1 if it cannot be read. */
 static off_t line_begin(int fd, off_t end)
 {
     char before[4096];
     while (end > 0) {
         size_t part = end < (off_t)sizeof before ? (size_t)end : sizeof before;
-        const char *newline = pread(fd, before, part, end - (off_t)part) == (ssize_t)part
-                                  ? memrchr(before, '\n', part)
-                                  : before + part - 1; /* unknown: nothing is cut */
-        if (newline) {
-            return end - (off_t)part + (newline - before) + 1;
-        }
         end -= (off_t)part;
+        if (!read_whole(fd, before, part, end)) {
+            return -1;
+        }
+        const char *newline = memrchr(before, '\n', part);
+        if (newline) {
+            return end + (newline - before) + 1;
+        }
     }
     return 0;
 }
 
-size_t active_name_merged(const struct channel_file *file, const char *lines, size_t len)
+bool active_name_merges(struct channel_file *file, const char *lines, size_t len)
 {
     struct stat st;
-    if (fstat(file->own.fd, &st) < 0 || (uint64_t)st.st_size >= file->size_bytes + len ||
-        st.st_size <= (off_t)len) {
-        return 0;
+    if (fstat(file->own.fd, &st) < 0 || st.st_size <= (off_t)len ||
+        (uint64_t)st.st_size >= file->size_bytes + len) {
+        return false;
     }
     off_t at = st.st_size - (off_t)len;
-    off_t begin = line_begin(file->own.fd, at);
-    bool merged = begin < at && are_at(file->own.fd, at, lines, len);
-    return merged && ftruncate(file->own.fd, begin) == 0 ? len : 0;
+    int are = are_at(file->own.fd, at, lines, len); /* else it was cut since */
+    off_t begin = are > 0 ? line_begin(file->own.fd, at) : are;
+    bool merges = are && begin < at;
+    if (merges) {
+        channel_file_tear(file, (uint64_t)(st.st_size - (begin < 0 ? at : begin)));
+    }
+    return merges;
 }
 
 /* By logrotate with copytruncate, say. */

@@ -26,9 +26,10 @@ enum active_name active_name_keep(struct channel_file *file, int dir,
                                   struct session_amount *lost);
 
 /** \p len bytes of \p lines were just appended. If another program has cut the file
- * within a line before that, its half line and what became part of it are cut off.
- * \return how many bytes are to be appended again. */
-size_t active_name_merged(const struct channel_file *file, const char *lines, size_t len);
+ * within a line before that, what is there from that line on counts as half a line; if it
+ * cannot be read whether it has, what was appended does. \return true if so: it is to be
+ * cut off. */
+bool active_name_merges(struct channel_file *file, const char *lines, size_t len);
 
 /** Seals the active file and begins a new one. Says once if its number is taken. */
 void active_name_seal(struct channel_file *file, int dir, enum channel channel,

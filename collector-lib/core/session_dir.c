@@ -27,19 +27,6 @@ bool session_dir_has(const struct session_dir *dir, enum channel channel)
     return channel != CHANNEL_SASS || dir->with_sass;
 }
 
-/* The names of the session's channels, as elements of a JSON array. The file of each is
- * made before the manifest, so a reader misses one that is not there. */
-static void list_channels(const struct session_dir *dir, char *out, size_t cap)
-{
-    size_t len = 0;
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(dir, (enum channel)c)) {
-            len += (size_t)snprintf(out + len, cap - len, "%s\"%s\"", len ? "," : "",
-                                    channel_name((enum channel)c));
-        }
-    }
-}
-
 static int fill_directory(struct session_dir *dir)
 {
     if (session_lock_take(&dir->lock, dir->own.fd) < 0) {
@@ -52,14 +39,6 @@ static int fill_directory(struct session_dir *dir)
         }
     }
     return 0;
-}
-
-static int publish_directory(struct session_dir *dir, int root, const char *staging)
-{
-    char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
-    list_channels(dir, channels, sizeof channels);
-    return session_identity_publish(dir->own.fd, &dir->lock, channels, root, staging,
-                                    dir->id);
 }
 
 /* What became no session. Keeps errno. */
@@ -95,7 +74,8 @@ static int make_directory(struct session_dir *dir, int root)
     }
     int fd = openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (!own_fd_take(&dir->own, fd) || fill_directory(dir) < 0 ||
-        publish_directory(dir, root, staging) < 0) {
+        session_identity_publish(dir->own.fd, &dir->lock, dir->with_sass, root, staging,
+                                 dir->id) < 0) {
         remove_staging(dir, root, staging);
         return -1;
     }
@@ -250,7 +230,9 @@ static bool session_dir_is_gone(struct session_dir *dir)
 static bool session_dir_keep_name(struct session_dir *dir, enum channel channel)
 {
     struct session_amount lost;
-    if (session_dir_is_gone(dir)) {
+    bool whole = session_dir_cut(dir, channel);
+    if (session_dir_is_gone(dir) ||
+        (!whole && channel_file_is_cut(&dir->file[channel]))) {
         return false;
     }
     enum active_name name = active_name_keep(&dir->file[channel], dir->own.fd, channel,
@@ -328,20 +310,29 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
 {
     struct channel_file *file = &dir->file[channel];
     size_t done = 0;
+    bool again = false;
     if (!may_write(dir, channel)) {
         return 0;
     }
     if (session_dir_rotates_for(dir, channel, len)) {
         session_dir_rotate(dir, channel);
     }
-    session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
+        session_dir_tell_size(dir, channel, file->size_bytes + len);
         ssize_t n = own_fd_write(&file->own, lines + done, len - done);
         if (n == 0 || (n < 0 && errno != EINTR)) {
             return keep_whole_lines(dir, channel, lines, done);
         }
         done += n > 0 ? (size_t)n : 0;
-        done -= done == len ? active_name_merged(file, lines, len) : 0;
+        if (n > 0 && active_name_merges(file, lines, done)) {
+            bool cut = session_dir_cut(dir, channel); /* else before the next lines */
+            if (!cut || again) {
+                errno = cut ? EIO : errno;
+                return 0;
+            }
+            again = true;
+            done = 0;
+        }
     }
     file->size_bytes += len;
     session_parts_write(&dir->parts[channel], lines, len);

@@ -13,6 +13,7 @@
 
 #include "base/process_identity.h"
 #include "collector-lib/core/own_fd.h"
+#include "schema/channels.h"
 #include "schema/layout.h"
 
 #define IDS_TRIED 32
@@ -38,9 +39,24 @@ static int64_t lock_born_ns(int dir)
     return told ? st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec : 0;
 }
 
-static int write_manifest(int dir, const struct session_lock *lock, const char *channels,
+/* The names of the session's channels, as elements of a JSON array. The file of each is
+ * made before the manifest, so a reader misses one that is not there. */
+static void list_channels(bool with_sass, char *out, size_t cap)
+{
+    size_t len = 0;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (c != CHANNEL_SASS || with_sass) {
+            len += (size_t)snprintf(out + len, cap - len, "%s\"%s\"", len ? "," : "",
+                                    channel_name((enum channel)c));
+        }
+    }
+}
+
+static int write_manifest(int dir, const struct session_lock *lock, bool with_sass,
                           const char *id, const char *nonce)
 {
+    char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
+    list_channels(with_sass, channels, sizeof channels);
     struct process_identity self;
     process_identity_read(&self);
     struct timespec now;
@@ -78,7 +94,7 @@ static int write_manifest(int dir, const struct session_lock *lock, const char *
 
 /* The owner of the directory, as others see it, is in the id. */
 static int session_identity_write(int dir, const struct session_lock *lock,
-                                  const char *channels, char id[UUID_TEXT])
+                                  bool with_sass, char id[UUID_TEXT])
 {
     char nonce[SESSION_NONCE_TEXT];
     struct stat st;
@@ -86,7 +102,7 @@ static int session_identity_write(int dir, const struct session_lock *lock,
         return -1;
     }
     session_id_of(st.st_uid, nonce, id);
-    return write_manifest(dir, lock, channels, id, nonce);
+    return write_manifest(dir, lock, with_sass, id, nonce);
 }
 
 static int rename_to_id(int root, const char *staging, const char *id)
@@ -98,12 +114,11 @@ static int rename_to_id(int root, const char *staging, const char *id)
     return rc;
 }
 
-int session_identity_publish(int dir, const struct session_lock *lock,
-                             const char *channels, int root, const char *staging,
-                             char id[UUID_TEXT])
+int session_identity_publish(int dir, const struct session_lock *lock, bool with_sass,
+                             int root, const char *staging, char id[UUID_TEXT])
 {
     for (int tries = 1;; tries++) {
-        if (session_identity_write(dir, lock, channels, id) < 0) {
+        if (session_identity_write(dir, lock, with_sass, id) < 0) {
             return -1;
         }
         if (rename_to_id(root, staging, id) == 0) {

@@ -365,6 +365,10 @@ static const struct {
      {PLAIN_OF(1 << 20, 10)},
      {BEGIN, WRITE(6), WAIT(19000), STEP(KILL_JOB, 0, 0), STEP(CUT_FILE, 0, 2000),
       WAIT(19000), STEP(EXPIRE, 0, 39), STEP(RESTART_ORIGIN, 0, 0)}},
+    {"a_write_in_two_calls_behind_a_cut_that_its_writer_has_not_seen",
+     {PLAIN_OF(1 << 20, 10)},
+     {BEGIN, WRITE(6), STEP(PAUSE_JOB, 6, 5 * 30000), STEP(CUT_FILE, STEP_UNSEEN, 99),
+      WRITE(3), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

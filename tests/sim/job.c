@@ -71,6 +71,7 @@ static void look_at_files(struct job *job, int channel)
     if (now && now != st->file) {
         absorb(st); /* of the one that was sealed */
         st->read = is_copy(job, channel, now) ? st->read : 0;
+        st->left = st->cut_at = 0;
         st->file = now;
     }
     absorb(st);
@@ -138,11 +139,14 @@ static void end_halves(struct job *job, bool killed)
     job->half_until_ms = 0;
 }
 
-/* \return how many bytes of half a line a file of \p size has, which is to be cut off. */
+/* \return how many bytes of half a line a file of \p size has, which is to be cut off,
+ * without those that others have left of a line. */
 static uint64_t torn_bytes(const struct job *job, int channel, uint64_t size)
 {
     const struct channel_file *file = &job->dir.file[channel];
-    return file->torn_bytes && size > file->torn_at ? size - file->torn_at : 0;
+    uint64_t cut_at = job->stream[channel].cut_at;
+    uint64_t from = file->torn_at > cut_at ? file->torn_at : cut_at;
+    return file->torn_bytes && size > from ? size - from : 0;
 }
 
 /* Half a line that could not be cut off may be, and is read again if it stays. */
@@ -373,7 +377,7 @@ void job_was_cut(struct job *job, const struct inode *file)
         }
         st->written.len -=
             (size_t)(torn_bytes(job, c, st->read) - torn_bytes(job, c, file->size));
-        st->read = file->size;
+        st->read = st->cut_at = file->size;
         const char *line = file->have ? memrchr(file->data, '\n', file->have) : NULL;
         st->left = file->have - (line ? (uint64_t)(line + 1 - file->data) : 0);
     }

@@ -36,7 +36,8 @@ enum job_harm {
 struct job_stream {
     struct inode *file; /**< the active one */
     uint64_t read;      /**< of it */
-    uint64_t left;      /**< of half a line behind which others cut it */
+    uint64_t left;      /**< of half a line behind which others cut it … */
+    uint64_t cut_at;    /**< … there */
     struct inode *half; /**< of which others do not see the last write whole */
     struct text written;
     struct text expired; /**< what the origin had of it when it deleted the session */

@@ -107,13 +107,14 @@ static void recording_has(const struct recording *r, const char *text)
     assert_string_equal(found, text);
 }
 
-/* Exchanges the active file for one that no longer gets shorter. */
-static void recording_on_a_disk_that_cuts_nothing(struct recording *r)
+/* Exchanges the active file for one that \p has that, and no longer gets shorter. */
+static void recording_on_a_disk_that_cuts_nothing(struct recording *r, const char *has)
 {
     struct channel_file *file = &r->dir.file[CHANNEL_DEVICE];
     int fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     assert_true(fd >= 0);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    assert_int_equal(write(fd, has, strlen(has)), strlen(has));
     own_fd_close(&file->own);
     assert_true(own_fd_take(&file->own, fd));
 }
@@ -153,7 +154,7 @@ static void nothing_is_written_behind_half_a_line(void **state)
     (void)state;
     struct recording r;
     recording_open(&r);
-    recording_on_a_disk_that_cuts_nothing(&r);
+    recording_on_a_disk_that_cuts_nothing(&r, "");
     struct channel_file *file = &r.dir.file[CHANNEL_DEVICE];
     assert_int_equal(write(file->own.fd, "{\"ha", 4), 4);
     channel_file_tear(file, 4);
@@ -353,6 +354,26 @@ static void a_cut_just_before_an_append_merges_no_lines(void **state)
     }
 }
 
+/* The next beat would take the line that others have left half of for a whole one. */
+static void
+lines_that_a_cut_has_merged_are_not_sealed_before_they_are_cut_off(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    recording_on_a_disk_that_cuts_nothing(&r, "{\"ha");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(recording_append(&r, RLIM_INFINITY), 0);
+        assert_int_equal(errno, EPERM);
+        session_dir_restore_names(&r.dir);
+        assert_int_equal(r.dir.file[CHANNEL_DEVICE].rotated, 0);
+        recording_has(&r, "{\"ha" LINE);
+    }
+    recording_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +389,8 @@ int main(void)
         cmocka_unit_test(an_append_that_is_over_is_told),
         cmocka_unit_test(nothing_is_written_behind_half_a_line_that_others_have_left),
         cmocka_unit_test(a_cut_just_before_an_append_merges_no_lines),
+        cmocka_unit_test(
+            lines_that_a_cut_has_merged_are_not_sealed_before_they_are_cut_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
