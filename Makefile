@@ -308,10 +308,10 @@ coverage: ## print the lines executed by the tests, per file; fail below 85 % of
 
 SEEDS ?= # SEEDS=1..1000: these worlds; SEEDS=7: the history of one
 SIM_SECONDS ?= 60
-sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for SIM_SECONDS=60
+sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for SIM_SECONDS=60 (a soak: 36000)
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(SIM_BIN)
-	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)00000..$$(date +%s)99999)
+	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)00000000..$$(date +%s)99999999)
 sim-check: $(SIM_BIN) ## that the same seed makes the same world, that the fixed plans pass, and mutants are up to date
 	@python3 tests/sim/mutants.py
 	@$(SIM_BIN) plans

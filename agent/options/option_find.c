@@ -86,9 +86,11 @@ static const char *key_tail(const struct option_row *row, const char *group)
 /* `TOKEN` of `GPUFL_HTTP_TOKEN`. */
 static const char *env_tail(const struct option_row *row, const char *group)
 {
+    if (row->env && group && strncmp(row->env, group, strlen(group)) != 0) {
+        return NULL;
+    }
     const char *first = row->env ? strchr(row->env, '_') : NULL;
     const char *second = first ? strchr(first + 1, '_') : NULL;
-    (void)group;
     return second ? second + 1 : NULL;
 }
 
@@ -120,8 +122,8 @@ const char *option_nearest_key(const char *group, const char *key)
     return row ? row->key : NULL;
 }
 
-const char *option_nearest_env(const char *tail)
+const char *option_nearest_env(const char *prefix, const char *tail)
 {
-    const struct option_row *row = option_nearest(tail, env_tail, NULL);
+    const struct option_row *row = option_nearest(tail, env_tail, prefix);
     return row ? row->env : NULL;
 }

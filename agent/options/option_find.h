@@ -34,8 +34,8 @@ const char *option_nearest_flag(const char *flag);
  */
 const char *option_nearest_key(const char *group, const char *key);
 
-/** The variable whose end (`TOKEN` of GPUFL_HTTP_TOKEN) \p tail is nearest to, or NULL.
- */
-const char *option_nearest_env(const char *tail);
+/** The variable whose end (`TOKEN` of GPUFL_HTTP_TOKEN) \p tail is nearest to, or NULL;
+ * of those that begin with \p prefix, NULL = of all. */
+const char *option_nearest_env(const char *prefix, const char *tail);
 
 #endif

@@ -85,7 +85,7 @@ static bool option_parse_choice(const struct option_row *row, const char *value,
                                 void *out)
 {
     for (int i = 0; row->choices[i]; i++) {
-        if (strcmp(row->choices[i], value) == 0) {
+        if (strcasecmp(row->choices[i], value) == 0) {
             memcpy(out, &i, sizeof i);
             return true;
         }

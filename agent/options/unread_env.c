@@ -9,8 +9,14 @@
 #include "base/variables.h"
 
 #define ENV_PREFIX "GPUFL_AGENT_"
-/* Others read variables that begin like these: one is named if it is close to ours. */
-static const char *const shared_prefix[] = {"GPUFL_HTTP_", "GPUFL_SOURCE_"};
+/* Others read variables that begin like these: one is named if it is close to ours, or to
+ * ours that begins so, where theirs end like ours that begin otherwise. */
+static const struct {
+    const char *prefix;
+    bool apart;
+} shared_prefix[] = {{"GPUFL_HTTP_", false}, {"GPUFL_SOURCE_", false},
+                     {"GPUFL_LOG_", true},   {"GPUFL_CURSOR_", true},
+                     {"GPUFL_API_", true},   {"GPUFL_PUBLISHER_", true}};
 
 static bool is_read(const char *name)
 {
@@ -23,12 +29,14 @@ struct unread_env_sink {
     void *arg;
     const char *prefix;
     bool shared;
+    bool apart;
 };
 
 static void say_if_unread(void *arg, const char *name)
 {
     const struct unread_env_sink *to = arg;
-    const char *near = option_nearest_env(name + strlen(to->prefix));
+    const char *near =
+        option_nearest_env(to->apart ? to->prefix : NULL, name + strlen(to->prefix));
     if (!is_read(name) && (near || !to->shared)) {
         to->say(to->arg, name, near);
     }
@@ -40,7 +48,8 @@ void unread_env_each(char *const *environment, unread_env_say *say, void *arg)
     variables_each(environment, ENV_PREFIX, say_if_unread, &to);
     to.shared = true;
     for (size_t i = 0; i < sizeof shared_prefix / sizeof shared_prefix[0]; i++) {
-        to.prefix = shared_prefix[i];
+        to.prefix = shared_prefix[i].prefix;
+        to.apart = shared_prefix[i].apart;
         variables_each(environment, to.prefix, say_if_unread, &to);
     }
 }

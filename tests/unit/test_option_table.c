@@ -74,9 +74,11 @@ static void a_misspelled_name_finds_the_nearest(void **state)
     assert_near(option_nearest_key("agent", "hostUrl"), "none");
     assert_near(option_nearest_key("pub", "hostUrl"), "none");
     assert_near(option_nearest_key(NULL, "hostUrl"), "publisher.hostUrl");
-    assert_near(option_nearest_env("LOGLEVEL"), "GPUFL_AGENT_LOG_LEVEL");
-    assert_near(option_nearest_env("TOKEN"), "GPUFL_HTTP_TOKEN");
-    assert_near(option_nearest_env("X"), "none");
+    assert_near(option_nearest_env(NULL, "LOGLEVEL"), "GPUFL_AGENT_LOG_LEVEL");
+    assert_near(option_nearest_env(NULL, "TOKEN"), "GPUFL_HTTP_TOKEN");
+    assert_near(option_nearest_env(NULL, "X"), "none");
+    assert_near(option_nearest_env("GPUFL_API_", "PTH"), "GPUFL_API_PATH");
+    assert_near(option_nearest_env("GPUFL_LOG_", "PATH"), "none");
 }
 
 int main(void)

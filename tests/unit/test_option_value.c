@@ -2,6 +2,7 @@
 /* Values of the agent's options: each kind, its bounds, its defaults, its messages. */
 #include "tests/support/check.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void values_are_taken_or_refused_by_kind(void **state)
          "--compression: invalid value 'gz' (expected auto, zstd, gzip or none)"},
         {"compression", "",
          "--compression: invalid value '' (expected auto, zstd, gzip or none)"},
-        {"state", "Disk", "--state: invalid value 'Disk' (expected disk or memory)"},
+        {"state", "disc", "--state: invalid value 'disc' (expected disk or memory)"},
         {"salvage", "on", ""},
         {"upload-mode", "stream", ""},
         {"upload-mode", "STREAM", ""},
@@ -131,6 +132,13 @@ static void each_choice_of_each_option_is_taken(void **state)
             struct options o = {0};
             int value;
             assert_string_equal(set(&o, row->flag, row->choices[k]), "");
+            char loud[32];
+            size_t len = 0;
+            for (const char *c = row->choices[k]; *c && len < sizeof loud - 1; c++) {
+                loud[len++] = (char)toupper((unsigned char)*c);
+            }
+            loud[len] = '\0';
+            assert_string_equal(set(&o, row->flag, loud), "");
             memcpy(&value, (char *)&o + row->at, sizeof value);
             assert_int_equal(value, k);
         }

@@ -2,6 +2,7 @@
 /* Variables that no option of the agent reads. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/options/option_find.h"
@@ -41,6 +42,27 @@ static void unknown_ones_are_named_with_the_nearest(void **state)
                   "reads it\"\n");
 }
 
+static void those_that_are_near_one_that_begins_so_are_named(void **state)
+{
+    (void)state;
+    static const char *const slip[][2] = {
+        {"GPUFL_LOG_TYPE", "GPUFL_LOG_TYPES"},
+        {"GPUFL_CURSOR_FLE", "GPUFL_CURSOR_FILE"},
+        {"GPUFL_API_PTH", "GPUFL_API_PATH"},
+        {"GPUFL_PUBLISHER_TYP", "GPUFL_PUBLISHER_TYPE"}};
+    for (size_t i = 0; i < sizeof slip / sizeof slip[0]; i++) {
+        char variable[64];
+        char want[200];
+        snprintf(variable, sizeof variable, "%s=x", slip[i][0]);
+        snprintf(
+            want, sizeof want,
+            "warn environment.unknown name=%s note=\"no option reads it; did you mean "
+            "%s?\"\n",
+            slip[i][0], slip[i][1]);
+        assert_warned(variable, want);
+    }
+}
+
 static void those_of_others_are_left_alone(void **state)
 {
     (void)state;
@@ -51,6 +73,10 @@ static void those_of_others_are_left_alone(void **state)
         "GPUFL_AGENT_JAR=/x.jar",
         "GPUFL_SOURCE_PREFIX=x",
         "GPUFL_LOG_PATH=x",
+        "GPUFL_LOG_DIR=x",
+        "GPUFL_LOG_ROTATE_BYTES=1",
+        "GPUFL_API_KEY=x",
+        "GPUFL_API_URL=x",
         /* Kubernetes makes these for services gpufl-agent and gpufl-agent-metrics. */
         "GPUFL_AGENT_SERVICE_HOST=10.0.0.1",
         "GPUFL_AGENT_SERVICE_PORT=9464",
@@ -70,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_ones_are_named_with_the_nearest),
+        cmocka_unit_test(those_that_are_near_one_that_begins_so_are_named),
         cmocka_unit_test(those_of_others_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
