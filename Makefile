@@ -363,7 +363,7 @@ $(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so $(B)/tests/gpu/libbare.s
 	@mkdir -p $(@D)
 	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl \
 	  -L$(@D) -lbare -lcupti -lcuda -Xlinker -rpath,$(abspath $(B)):$(abspath $(@D))
-$(B)/tests/gpu/libbare.so: tests/gpu/bare.c tests/gpu/bare_samples.c
+$(B)/tests/gpu/libbare.so: tests/gpu/bare.c tests/gpu/bare_samples.c tests/gpu/other_tool.c
 	$(call say,LINK)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_FLAGS) -isystem $(CUPTI_INCLUDE) -shared -fPIC -o $@ $^ \

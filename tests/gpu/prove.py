@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
 writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for torch, ends and gpus PyTorch, for jax JAX.
-Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, devices, pipeline, steps, torch, jax, gpus, many,
-sanitizer, details, and only where it is named ends (8 min). The programs of the pipeline are in PROGRAMS, else in
-BUILD_DIR."""
+Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, devices, room, buffers, pipeline, steps, torch, jax,
+gpus, many, sanitizer, details, and only where it is named ends (8 min). The programs of the pipeline are in PROGRAMS,
+else in BUILD_DIR."""
 import collections
 import datetime
 import gzip
@@ -24,7 +24,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "devices", "room", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
+PARTS = sys.argv[3:] or ["truth", "devices", "room", "buffers", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -219,6 +219,34 @@ def room():
             check(bool(taken) == samples, f"{left} MiB left: {taken} samples")
             kernels = len(list(rows(logs, "device", "kernel_event_batch")))
             check(kernels >= 2000, f"{left} MiB left: {kernels} kernels")
+
+
+def buffers():
+    """Another tool registers while buffers are out, later than the library or earlier: CUPTI returns each to whoever
+    registered last, nothing crashes, and what the library misses by that is counted."""
+    for when in ("later", "earlier"):
+        with Logs() as logs:
+            did, said = work("buffers", logs, when, engine="Trace")
+            if not did:
+                continue
+            print(f"   {when}: {did} {said.strip()}")
+            check(did["failed"] == [0, 0], f"another tool, {when}: CUPTI's answers to its start and its flush {did['failed']}")
+            start = next(lines(logs, "device"))["ts_ns"]
+            seen = sum(k["base"] + k["dt_ns"] >= start for k in rows(logs, "device", "kernel_event_batch"))
+            *_, closing = (r for r in lines(logs, "device") if r["type"] == "capture_capabilities")
+            lost = closing["losses"]["launches"] + closing["losses"]["records"]
+            why, = (c["reason_code"] for c in closing["capabilities"] if c["feature"] == "kernel_events")
+            check(seen + lost == did["launches"],
+                  f"another tool, {when}: {seen} rows, {lost} counted as lost, of {did['launches']} launches")
+            if when == "later":
+                check(seen >= 400, f"another tool, later: {seen} rows, 400 launches were fetched before")
+                check(did["others"] > 0, f"another tool, later: it got {did['others']} buffers of the library, "
+                                         f"with {did['others_kernels']} kernels, and {did['own']} of its own, with {did['own_kernels']}")
+                check(seen + did["own_kernels"] + did["others_kernels"] == did["launches"],
+                      f"another tool, later: {did['own_kernels'] + did['others_kernels']} kernels are with it, {seen} with the library")
+            else:
+                check("foreign_buffers:" in why, f"another tool, earlier: the library got buffers of it, {why}")
+                check(did["others"] == 0, f"another tool, earlier: it got {did['others']} buffers of the library")
 
 
 def side_by_side():

@@ -11,6 +11,8 @@
  * work hot LOGS seconds       one kernel that takes nearly all the time, by one line of its source
  * work steps LOGS n steps     40 kernels of n elements, so many times; LOGS - records nothing
  * work bare KIND n steps      the same under CUPTI alone: none, trace, samples
+ * work buffers LOGS when      another tool on CUPTI's records registers earlier than the library or later, each time
+ *                             while buffers of the other are out
  * work many LOGS launches     so many launches, memory watched
  * The engine comes from GPUFL_PROFILING_ENGINE. */
 #include <algorithm>
@@ -374,6 +376,44 @@ static int hot(const char *logs, double seconds)
     return 0;
 }
 
+/* other_tool.c */
+struct other_told {
+    long buffers[2], kernels[2];
+};
+extern "C" int other_tool_start(void);
+extern "C" int other_tool_flush(struct other_told *told);
+
+static int buffers(const char *logs, bool earlier)
+{
+    int failed = 0;
+    if (earlier) {
+        failed = other_tool_start();
+    } else {
+        begin(logs);
+        steps(1024, 10);
+        gpufl_flush();
+        steps(1024, 10); /* complete, and not fetched yet */
+    }
+    wait_cycles<<<1, 1>>>(400000000ll); /* about 200 ms, for which none behind it is complete */
+    for (int i = 0; i < 10; i++)
+        All<40>::launch(buffer, 1024);
+    if (earlier) {
+        cudaDeviceSynchronize(); /* what the library is to record starts in its session */
+        begin(logs);
+    } else {
+        failed = other_tool_start();
+    }
+    steps(1024, 10);
+    gpufl_flush();
+    steps(1024, 10);
+    struct other_told told;
+    int unflushed = other_tool_flush(&told);
+    gpufl_shutdown();
+    printf("{\"launches\":%d,\"failed\":[%d,%d],\"own\":%ld,\"own_kernels\":%ld,\"others\":%ld,\"others_kernels\":%ld}\n",
+           earlier ? 800 : 2001, failed, unflushed, told.buffers[0], told.kernels[0], told.buffers[1], told.kernels[1]);
+    return 0;
+}
+
 static long resident_kib()
 {
     char line[256];
@@ -450,6 +490,8 @@ int main(int argc, char **argv)
         return hot(argv[2], atof(argv[3]));
     if (what == "bare")
         return bare(argv[2], atoi(argv[3]), atoi(argv[4]));
+    if (what == "buffers")
+        return buffers(argv[2], strcmp(argv[3], "earlier") == 0);
     if (what == "many")
         return many(argv[2], atol(argv[3]));
     begin(argv[2]);
