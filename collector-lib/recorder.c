@@ -201,8 +201,8 @@ void recorder_call(struct recorder *r, const struct trace_call *call)
         ring_count_lost(ring, LOSS_CALLS);
         return;
     }
-    ring_push(ring,
-              &(struct row){.mono_ns = clock_mono_ns(),
+    ring_push_call(
+        ring, &(struct row){.mono_ns = clock_mono_ns(),
                             .instance = in ? in->instance : 0,
                             .name_id = call->correlation,
                             .stack_id = call->with_stack ? stacks_here(ring->stack) : 0,

@@ -8,9 +8,10 @@
 #include "base/array.h"
 #include "collector-lib/core/fork_guard.h"
 
-/* One drain takes about so many rows, and from each ring the same number at most: its
- * memory is bounded (1 MiB, or a row of each ring), it ends soon, and no ring waits for
- * another one. */
+/* One drain takes about so many rows, and from each ring the same number at most, or,
+ * while calls are awaited, half of them so, and half from the rings that hold these: its
+ * memory is bounded (1 MiB, or a row or two of each ring), it ends soon, and no ring
+ * waits for another one. */
 #define DRAIN_ROWS 16384u
 
 struct ring *rings_add(struct rings *rings)
@@ -57,6 +58,14 @@ void ring_push(struct ring *ring, const struct row *row)
     atomic_store_explicit(&ring->head, head + 1, memory_order_release);
 }
 
+void ring_push_call(struct ring *ring, const struct row *row)
+{
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    /* Ordered by the row's release. */
+    atomic_store_explicit(&ring->called, head + 1, memory_order_relaxed);
+    ring_push(ring, row);
+}
+
 static bool list_reserve(struct row_list *list)
 {
     if (list->count < list->cap) {
@@ -82,12 +91,18 @@ static bool ends_elsewhere(const struct row *row)
            row->instance >> RING_INSTANCE_SHIFT != row->ring_id;
 }
 
-/* Returns true if rows remain. */
-static bool drain_one(struct ring *ring, uint16_t generation, struct ring_rows *out)
+static bool is_awaited(const struct ring *ring)
+{
+    return atomic_load_explicit(&ring->tail, memory_order_relaxed) < ring->awaited;
+}
+
+/* Takes \p most rows at most. Returns true if rows remain. */
+static bool drain_one(struct ring *ring, uint32_t most, uint16_t generation,
+                      struct ring_rows *out)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-    uint64_t until = head - tail > out->share ? tail + out->share : head;
+    uint64_t until = head - tail > most ? tail + most : head;
     while (tail < until) {
         const struct row *row = &ring->row[tail % RING_ROWS];
         struct row_list *list = ends_elsewhere(row) ? &out->later : &out->now;
@@ -195,6 +210,19 @@ void rings_ask(struct rings *rings, struct ring_rows *rows)
     rows->asked_behind = 2 * RING_ROWS;
 }
 
+/* A call is in its ring before the device's record of it can be fetched. Rows before it
+ * have the begin of its scope, so it takes its ring's turn. */
+void rings_await_calls(struct rings *rings, struct ring_rows *rows)
+{
+    rows->awaited = 0;
+    for (struct ring *ring = first_ring(rings); ring; ring = ring->next) {
+        uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+        uint64_t called = atomic_load_explicit(&ring->called, memory_order_relaxed);
+        ring->awaited = called < head ? called : head; /* one may not be there yet */
+        rows->awaited += is_awaited(ring);
+    }
+}
+
 static void follow_asked(struct ring_rows *rows, bool more)
 {
     rows->asked -= rows->share < rows->asked ? rows->share : rows->asked;
@@ -222,17 +250,26 @@ static void remove_ring(struct rings *rings, struct ring *ring)
     free(ring);
 }
 
+static uint32_t share_of(uint32_t rows, uint32_t rings)
+{
+    uint32_t share = rings < rows ? rows / (rings ? rings : 1) : 1;
+    return share < RING_ROWS ? share : RING_ROWS;
+}
+
 bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows)
 {
     bool more = false;
-    uint32_t count = rings_count(rings);
-    rows->share = count < DRAIN_ROWS ? DRAIN_ROWS / (count ? count : 1) : 1;
-    rows->share = rows->share < RING_ROWS ? rows->share : RING_ROWS;
+    uint32_t for_calls = rows->awaited ? DRAIN_ROWS / 2 : 0;
+    uint32_t share_awaited = share_of(for_calls, rows->awaited);
+    rows->share = share_of(DRAIN_ROWS - for_calls, rings_count(rings));
+    rows->awaited = 0;
     rows->now.count = 0;
     for (struct ring *next, *ring = first_ring(rings); ring; ring = next) {
         next = ring->next;
         bool abandoned = atomic_load_explicit(&ring->abandoned, memory_order_acquire);
-        bool left = drain_one(ring, generation, rows);
+        uint32_t most = rows->share + (is_awaited(ring) ? share_awaited : 0);
+        bool left = drain_one(ring, most, generation, rows);
+        rows->awaited += is_awaited(ring);
         more = more || left;
         if (abandoned && !left) {
             remove_ring(rings, ring);

@@ -71,6 +71,7 @@ struct ring {
     _Alignas(64) _Atomic uint64_t head; /* rows published */
     uint64_t seen_tail;
     uint64_t next_instance;
+    _Atomic uint64_t called; /* rows up to the last call, since it began */
     uint32_t id;
     uint16_t generation;
     _Atomic uint64_t lost[LOSS_RING_KINDS];
@@ -84,6 +85,7 @@ struct ring {
     struct rings *rings;
     struct ring *next;
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
+    uint64_t awaited; /* for the writer: up to which it waits for calls */
     struct ring_cached_name cache[RING_CACHE_SLOTS];
     struct stacks_cached stack[STACKS_CACHE_SLOTS];
     struct thread_scopes scopes; /* slots are reserved for their ends */
@@ -117,6 +119,9 @@ bool ring_has_room(struct ring *ring, uint32_t rows);
 /** Producer: publishes \p row. The caller has checked that there is room. */
 void ring_push(struct ring *ring, const struct row *row);
 
+/** Producer: the same for a call, for which rings_await_calls looks. */
+void ring_push_call(struct ring *ring, const struct row *row);
+
 /** Removes the scopes that other threads have ended. */
 void ring_take_ended(struct ring *ring);
 
@@ -148,7 +153,8 @@ struct row_list {
 struct ring_rows {
     struct row_list now;
     struct row_list later; /* ends of scopes by other threads: see rings_drain */
-    uint32_t share;        /* what the last drain took from a ring at most */
+    uint32_t share;        /* what the last drain took from a ring at most, but for … */
+    uint32_t awaited;      /* … so many, which hold calls yet: see rings_await_calls */
     size_t ripening;       /* the first ones of `later`, which come after … */
     uint32_t ripe_in;      /* … so many rows more of each ring */
     uint32_t asked;        /* rows of each ring to drain yet: see rings_ask */
@@ -164,6 +170,10 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *row
 /** Asks for what the rings hold now: while rows->asked is not 0, more of it may be to
  * drain. What threads go on recording does not count. */
 void rings_ask(struct rings *rings, struct ring_rows *rows);
+
+/** Waits for the calls that the rings hold now: while rows->awaited is not 0, some are to
+ * drain, and their rings get half of each drain for themselves. */
+void rings_await_calls(struct rings *rings, struct ring_rows *rows);
 
 void ring_rows_fini(struct ring_rows *rows);
 

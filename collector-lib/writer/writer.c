@@ -176,7 +176,6 @@ static void *write_until_stopped(void *arg)
         keep_house(w, flushed);
         writer_lines_fetch(w, flushed, false);
         writer_lines_drain(w, flushed);
-        writer_lines_trace(w);
         writer_lines_sample(w);
         tell_flushed(w, asked);
         over = job_is_over(w);

@@ -135,39 +135,11 @@ static int next_beat_ms(int beat_ms, size_t drained, bool more)
     return beat_ms < WRITER_BEAT_MS ? beat_ms * 2 : beat_ms;
 }
 
-static uint32_t rows_least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-void writer_lines_drain(struct writer *w, bool all)
-{
-    int64_t until_ns = clock_mono_ns() + DRAIN_NS;
-    size_t drained = 0;
-    bool more;
-    if (all) {
-        rings_ask(w->rings, &w->rows);
-    }
-    do {
-        more = drain_some(w);
-        drained += w->rows.now.count;
-        w->rows_before_trace -=
-            more ? rows_least(w->rows.share, w->rows_before_trace) : w->rows_before_trace;
-    } while (more && (w->rows.asked || clock_mono_ns() < until_ns));
-    w->beat_ms = next_beat_ms(w->beat_ms, drained, more);
-}
-
-void writer_lines_fetch(struct writer *w, bool now_or_never, bool last)
-{
-    if (tracing_fetch(&w->tracing, clock_mono_ns(), now_or_never, last)) {
-        w->rows_before_trace = RING_ROWS;
-    }
-}
-
-void writer_lines_trace(struct writer *w)
+/* What was fetched. */
+static void write_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;
-    if (w->rows_before_trace || !tracing_deliver(&w->tracing)) {
+    if (!tracing_deliver(&w->tracing)) {
         return;
     }
     atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
@@ -185,6 +157,31 @@ void writer_lines_trace(struct writer *w)
     text_clear(&log->scope_lines);
     text_clear(&log->sass_lines);
     trace_names_written(&log->names);
+}
+
+void writer_lines_drain(struct writer *w, bool all)
+{
+    int64_t until_ns = clock_mono_ns() + DRAIN_NS;
+    size_t drained = 0;
+    bool more;
+    if (all) {
+        rings_ask(w->rings, &w->rows);
+    }
+    do {
+        more = drain_some(w);
+        drained += w->rows.now.count;
+        if (w->rows.awaited == 0) {
+            write_trace(w);
+        }
+    } while (more && (w->rows.asked || clock_mono_ns() < until_ns));
+    w->beat_ms = next_beat_ms(w->beat_ms, drained, more);
+}
+
+void writer_lines_fetch(struct writer *w, bool now_or_never, bool last)
+{
+    if (tracing_fetch(&w->tracing, clock_mono_ns(), now_or_never, last)) {
+        rings_await_calls(w->rings, &w->rows);
+    }
 }
 
 void writer_lines_sample(struct writer *w)
@@ -331,7 +328,7 @@ void writer_lines_close(struct writer *w)
     }
     writer_lines_fetch(w, true, true);
     writer_lines_drain(w, true);
-    writer_lines_trace(w);
+    write_trace(w); /* also if there was no memory for all rows */
     count_records_lost(w);
     count_left_open(w);
     flush_metrics(w);

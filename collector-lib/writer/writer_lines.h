@@ -15,14 +15,11 @@ void writer_lines_open(struct writer *writer);
 void writer_lines_close(struct writer *writer);
 
 /** Writes rows of the rings, for some 10 ms at most; or \p all that they held when it was
- * called. */
+ * called. Once the calls are among them to which what was fetched refers, writes that. */
 void writer_lines_drain(struct writer *writer, bool all);
 
 /** Fetches what the tracer has, if it is time, or \p now_or_never; with \p last, all. */
 void writer_lines_fetch(struct writer *writer, bool now_or_never, bool last);
-
-/** Writes what was fetched, once the rows are drained that it refers to. */
-void writer_lines_trace(struct writer *writer);
 
 /** Takes and writes a sample of devices and host if one is due. */
 void writer_lines_sample(struct writer *writer);

@@ -97,8 +97,6 @@ struct writer {
     bool resumed[CHANNEL_COUNT];  /* after a failed write, it takes writes again */
     uint64_t scope_batches;
     uint64_t scope_row; /* of those that were written, and of those that are to be */
-    uint32_t
-        rows_before_trace;     /* of each ring, until what was fetched may be delivered */
     struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     int64_t job_checked_ns; /* whether threads of the job are left */

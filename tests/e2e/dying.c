@@ -6,11 +6,14 @@
  *
  * With $DYING_KERNELS_MS=n it launches kernels of the fake libcupti, too; a fourth number
  * says how many were launched n ms before, and must be in the files (-1 = not known): the
- * time for which the writer waited for a CPU does not count. */
+ * time for which the writer waited for a CPU does not count, nor that for which CUPTI's
+ * thread did, for which the writer waits. With $DYING_HOT=n so many other threads record
+ * without a pause, all on one CPU. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -91,18 +94,19 @@ static struct turns turns_of(const char *task)
     return turns;
 }
 
-static char writer[sizeof((struct dirent *)0)->d_name]; /* its number */
+typedef char task_number[sizeof((struct dirent *)0)->d_name];
 
-/* It has its name when gpufl_init returns. Threads that it has just started have it, too,
- * until they have their own: it is the first one. */
-static void find_writer(void)
+static task_number writer, cuptis;
+
+/* They have their names when gpufl_init returns. Threads that one of them has just
+ * started have its name, too, until they have their own: it is the first one. */
+static void find_thread(const char *name, task_number number)
 {
     char text[100];
     DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *e; tasks && !writer[0] && (e = readdir(tasks));) {
-        if (read_file(e->d_name, "comm", text, sizeof text) &&
-            strcmp(text, "gpufl-writer\n") == 0) {
-            memcpy(writer, e->d_name, sizeof writer);
+    for (struct dirent *e; tasks && !number[0] && (e = readdir(tasks));) {
+        if (read_file(e->d_name, "comm", text, sizeof text) && strcmp(text, name) == 0) {
+            memcpy(number, e->d_name, sizeof e->d_name);
         }
     }
     if (tasks) {
@@ -113,6 +117,16 @@ static void find_writer(void)
 static struct turns writers_turns(void)
 {
     return turns_of(writer);
+}
+
+/* Of the writer, with the delays of CUPTI's thread. */
+static struct turns turns_with_cuptis(void)
+{
+    struct turns turns = turns_of(writer);
+    const struct turns others = turns_of(cuptis);
+    turns.delay_ns =
+        turns.delay_ns < 0 || others.delay_ns < 0 ? -1 : turns.delay_ns + others.delay_ns;
+    return turns;
 }
 
 static int number(const char *variable)
@@ -142,6 +156,28 @@ static void *record(void *arg)
     return NULL;
 }
 
+/* The writer has other CPUs, where there are any. */
+static void *record_without_pause(void *arg)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_SET(cpu, &one);
+        }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+    for (;;) {
+        struct gpufl_scope scope = gpufl_scope_begin("hot");
+        gpufl_scope_end(scope);
+        if (!scope.instance) { /* its ring is full: another one may not be */
+            sched_yield();
+        }
+    }
+    return arg;
+}
+
 /* What was so at some time, of each ms; the last are kept. */
 static struct past {
     int64_t ns;
@@ -154,7 +190,7 @@ static struct past {
 static void note_launches(struct past *now)
 {
     if (launch) {
-        now->delay_ns = writers_turns().delay_ns;
+        now->delay_ns = turns_with_cuptis().delay_ns;
         now->launched = evidence.launched;
         now->ns = real_ns();
     }
@@ -165,12 +201,12 @@ static int64_t kernels_kept(void)
 {
     const int64_t patience_ns = (int64_t)number("DYING_KERNELS_MS") * NS_EACH_MS;
     const int64_t now_ns = real_ns();
-    const struct turns then = writers_turns();
+    const struct turns then = turns_with_cuptis();
     struct turns turns = then;
     uint64_t kept = 0;
     while (then.delay_ns >= 0 && turns.got == then.got) {
         usleep(1000);
-        turns = writers_turns();
+        turns = turns_with_cuptis();
     }
     for (const struct past *at = past; at < past + PAST; at++) {
         int64_t ns = now_ns - at->ns - (turns.delay_ns - at->delay_ns);
@@ -350,10 +386,16 @@ int main(int argc, char **argv)
     if (argc != 3 || gpufl_init(&options) != GPUFL_OK) {
         return 3;
     }
-    find_writer();
+    find_thread("gpufl-writer\n", writer);
+    find_thread("fake-cupti\n", cuptis);
     say_id(gpufl_session_id);
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         if (pthread_create(&thread, NULL, threads[i], NULL) != 0) {
+            return 3;
+        }
+    }
+    for (int i = 0; i < number("DYING_HOT"); i++) {
+        if (pthread_create(&thread, NULL, record_without_pause, NULL) != 0) {
             return 3;
         }
     }

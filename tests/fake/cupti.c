@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libcupti.so.13 for tests, and the GPU behind it: fake_launch() and its like do what a
  * CUDA call would, with CUPTI's callbacks and records. Buffers come back from a thread of
- * its own, as CUPTI's do, which it makes in cuptiSubscribe (H100, CUDA 13).
+ * its own, as CUPTI's do, which it makes in cuptiSubscribe (H100, CUDA 13); here, it has
+ * the name fake-cupti.
  *
  * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n; several by commas
  * FAKE_CUPTI_VERSION=n     cuptiGetVersion says n
@@ -531,8 +532,10 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
                                        : switched("Subscribe");
     if (result == CUPTI_SUCCESS) {
         pthread_t thread;
-        fake.thread_runs =
-            fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
+        if (!fake.thread_runs && pthread_create(&thread, NULL, hand_over, NULL) == 0) {
+            pthread_setname_np(thread, "fake-cupti");
+            fake.thread_runs = true;
+        }
         fake.callback = callback;
         fake.callback_arg = arg;
         *subscriber = (CUpti_SubscriberHandle)&fake;

@@ -156,6 +156,80 @@ static void what_is_recorded_after_it_was_asked_for_is_not_waited_for(void **sta
     free_all(&rings, &list);
 }
 
+static void push_call(struct ring *ring)
+{
+    ring_push_call(ring, &(struct row){.mono_ns = 1, .generation = 1, .kind = ROW_CALL});
+}
+
+static size_t calls_in(const struct ring_rows *list)
+{
+    size_t calls = 0;
+    for (size_t i = 0; i < list->now.count; i++) {
+        calls += list->now.row[i].kind == ROW_CALL;
+    }
+    return calls;
+}
+
+static void calls_wait_for_their_own_ring_alone(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring[HOT];
+    for (unsigned i = 0; i < HOT; i++) {
+        ring[i] = rings_add(&rings);
+        if (i > 0) {
+            fill(ring[i]);
+        }
+    }
+    for (unsigned i = 0; i < RING_ROWS - 1; i++) {
+        push(ring[0], 1, 1);
+    }
+    push_call(ring[0]);
+    rings_await_calls(&rings, &list);
+    assert_int_equal(list.awaited, 1);
+    assert_true(rings_drain(&rings, 1, &list));
+    assert_int_equal(list.awaited, 0);
+    assert_int_equal(calls_in(&list), 1);
+    assert_true(list.now.count <= 16384);
+    for (unsigned i = 1; i < HOT; i++) { /* which go on */
+        assert_true(ring[i]->tail > 0);
+    }
+    push_call(ring[0]); /* not asked for */
+    assert_int_equal(list.awaited, 0);
+    free_all(&rings, &list);
+}
+
+static void calls_of_all_rings_come_within_a_ring_of_each(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring[HOT];
+    size_t calls = 0, drained = 0;
+    for (unsigned i = 0; i < HOT; i++) {
+        ring[i] = rings_add(&rings);
+        while (ring_has_room(ring[i], 2)) {
+            push(ring[i], 1, 1);
+        }
+        push_call(ring[i]);
+    }
+    rings_await_calls(&rings, &list);
+    assert_int_equal(list.awaited, HOT);
+    while (list.awaited) {
+        rings_drain(&rings, 1, &list);
+        assert_true(list.now.count <= 16384);
+        calls += calls_in(&list);
+        drained += list.now.count;
+        for (unsigned i = 0; i < HOT; i++) {
+            fill(ring[i]);
+        }
+    }
+    assert_int_equal(calls, HOT);
+    assert_true(drained < HOT * RING_ROWS + 16384);
+    free_all(&rings, &list);
+}
+
 static void an_end_by_another_thread_comes_while_rings_are_never_empty(void **state)
 {
     (void)state;
@@ -298,6 +372,8 @@ int main(void)
         cmocka_unit_test(an_end_by_another_thread_comes_after_all_that_was_before),
         cmocka_unit_test(a_drain_takes_as_much_of_each_ring),
         cmocka_unit_test(what_is_recorded_after_it_was_asked_for_is_not_waited_for),
+        cmocka_unit_test(calls_wait_for_their_own_ring_alone),
+        cmocka_unit_test(calls_of_all_rings_come_within_a_ring_of_each),
         cmocka_unit_test(an_end_by_another_thread_comes_while_rings_are_never_empty),
         cmocka_unit_test(scopes_end_in_any_order_and_on_any_thread),
         cmocka_unit_test(a_full_ring_keeps_room_for_the_ends_of_open_scopes),
