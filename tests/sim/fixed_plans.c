@@ -369,6 +369,10 @@ static const struct {
      {PLAIN_OF(1 << 20, 10)},
      {BEGIN, WRITE(6), STEP(PAUSE_JOB, 6, 5 * 30000), STEP(CUT_FILE, STEP_UNSEEN, 99),
       WRITE(3), END}},
+    {"a_job_that_is_killed_before_it_sees_that_it_wrote_behind_a_cut",
+     {PLAIN_OF(1 << 20, 10), .lacks = true},
+     {STEP(KILL, 0, 0), BEGIN, WRITE(1), STEP(HALVE, 0, 4001), STEP(CUT_JOB, 8, 0),
+      STEP(CUT_FILE, STEP_UNSEEN, 1500), WAIT(19000)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

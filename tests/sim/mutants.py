@@ -106,6 +106,7 @@ MUTANTS = [
      "if (!claim_check(session, &seen->scan, seen->writer) ||", "if ((0 && !claim_check(session, &seen->scan, seen->writer)) ||"),
     ("a_line_is_written_behind_half_a_line", "collector-lib/core/session_dir.c",
      "    if (!file->torn_bytes) {\n", "    if (file->torn_bytes || !file->torn_bytes) {\n"),
+    ("a_cut_before_the_last_write_is_not_seen", "upload/source/told.c", "return last != '\\n';", "return false;"),
     ("a_line_is_written_behind_half_a_line_that_others_left", "collector-lib/core/active_name.c",
      "bool merges = are && begin < at;", "bool merges = are > 1 && begin < at;"),
     ("a_file_that_was_cut_is_made_longer", "collector-lib/core/channel_file.c",

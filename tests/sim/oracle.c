@@ -288,9 +288,11 @@ static void judge_stray(const struct world *world, const struct job *job)
 
 /* A line behind half of another one, where people have cut a file, and its job wrote on
  * before it saw that. It cuts both off, unless it was killed before that, and then has
- * begun no other file. */
-static void judge_merged(const struct job *job, bool says_all)
+ * begun no other file. What it told shows it, on its boot and host. */
+static void judge_merged(const struct world *world, const struct job *job, bool says_all)
 {
+    bool shown = says_all && !world->plan.jobs_far && !world->plan.far &&
+                 !world->plan.untold && !(job->harm & JOB_LOST_POWER);
     for (unsigned i = 0; !job->old.layout && i < job->inode->names; i++) {
         const struct inode *file = job->inode->name[i].inode;
         struct layout_name is = layout_parse(job->inode->name[i].name);
@@ -304,7 +306,7 @@ static void judge_merged(const struct job *job, bool says_all)
             const char *newline = memchr(line, '\n', (size_t)(file->have - at));
             len = newline ? (size_t)(newline - line) + 1 : (size_t)(file->have - at);
             bool merged = newline && memchr(line + 1, '{', len - 1);
-            if (merged && (says_all || job->shut_down || !active)) {
+            if (merged && (shown || job->shut_down || !active)) {
                 history_fail("merged", "%.8s: %s: %.*s", job->dir.id,
                              job->inode->name[i].name, (int)len - 1, line);
             }
@@ -336,7 +338,7 @@ static void judge_job(struct world *world, const struct job *job)
     if (says_all) {
         judge_stray(world, job);
     }
-    judge_merged(job, says_all);
+    judge_merged(world, job, says_all);
     if (missing && says_all && !may_lack(world, job, state)) {
         history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,
                      missing, first);

@@ -268,7 +268,7 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
-static void scan_note_told(int dir, struct scan_channel *channel,
+static void scan_note_told(const struct sys *sys, int dir, struct scan_channel *channel,
                            const struct active_files *told, bool now)
 {
     enum channel index = channel_named(channel->name);
@@ -282,7 +282,7 @@ static void scan_note_told(int dir, struct scan_channel *channel,
         channel->told_active = number;
         channel->told_bytes = now ? told->bytes[index] : -1;
         channel->told_fit =
-            now && channel->has_active ? told_compare(dir, index, told) : TOLD_FITS;
+            now && channel->has_active ? told_compare(sys, dir, index, told) : TOLD_FITS;
     }
     if (number > channel->highest + 1) {
         channel->highest = number - 1;
@@ -303,7 +303,7 @@ static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan
         told_note_beyond(dir, c->name, &told, &c->lowest, &c->highest, &scan->unread);
         bool later = scan->is_copy && index != CHANNEL_COUNT &&
                      told_differs(dir, index, &told, c->highest);
-        scan_note_told(dir, c, &told, now);
+        scan_note_told(sys, dir, c, &told, now);
         c->told_fit = later && c->told_fit == TOLD_FITS ? TOLD_LATER : c->told_fit;
     }
     return status == GPUFL_ERR_IO ? status : GPUFL_OK;

@@ -214,7 +214,22 @@ gpufl_status told_number_of(const struct sys *sys, int dir, const char *channel,
     return status == GPUFL_ERR_IO ? status : GPUFL_OK;
 }
 
-enum told_fit told_compare(int dir, enum channel channel, const struct active_files *told)
+/* The last append did not come to its file whole, and does not begin behind a whole line:
+ * others had cut the file, and its writer was killed before it saw that. */
+static bool told_is_merged(const struct sys *sys, int dir, const char *name,
+                           int64_t before)
+{
+    char last = '\n';
+    int fd = before > 0 ? file_open(sys, dir, name) : -1;
+    if (fd >= 0) {
+        (void)!file_pread_full(sys, fd, &last, 1, (off_t)before - 1);
+        close(fd);
+    }
+    return last != '\n';
+}
+
+enum told_fit told_compare(const struct sys *sys, int dir, enum channel channel,
+                           const struct active_files *told)
 {
     char name[LAYOUT_PATH_MAX];
     struct stat st;
@@ -223,7 +238,10 @@ enum told_fit told_compare(int dir, enum channel channel, const struct active_fi
         return TOLD_FITS;
     }
     bool other = told->inode[channel] > 0 && (uint64_t)told->inode[channel] != st.st_ino;
-    return st.st_size < told->least[channel]             ? TOLD_LESS
+    bool less = st.st_size < told->least[channel] ||
+                (!other && st.st_size < told->bytes[channel] &&
+                 told_is_merged(sys, dir, name, told->least[channel]));
+    return less                                          ? TOLD_LESS
            : other && st.st_size != told->bytes[channel] ? TOLD_OTHER
                                                          : TOLD_FITS;
 }

@@ -68,14 +68,14 @@ GPUFL_MUST gpufl_status told_number_of(const struct sys *sys, int dir,
 /** Whether the active file that has the name is the one that its writer wrote. */
 enum told_fit {
     TOLD_FITS,  /**< as far as is known */
-    TOLD_LESS,  /**< it has less than was written */
+    TOLD_LESS,  /**< it has less than was written, or lacked some when more was */
     TOLD_OTHER, /**< it is another one, and its size is not the one that was told */
     TOLD_LATER, /**< the files of a copy are not as old as each other */
 };
 
 /** Compares the active file of \p channel in \p dir with what its writer told on this
  * boot. A writer that lives only makes it larger, or gives it its name back. */
-enum told_fit told_compare(int dir, enum channel channel,
+enum told_fit told_compare(const struct sys *sys, int dir, enum channel channel,
                            const struct active_files *told);
 
 /** What statx is asked for told_lock_is_named(). */
