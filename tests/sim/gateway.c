@@ -3,6 +3,7 @@
 #include "tests/sim/gateway.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/sim/lines.h"
 #include "tests/support/pick.h"
@@ -30,9 +31,17 @@ static int gateway_mood(const struct server_request *request)
     return status[pick(sizeof status / sizeof status[0] - believed)];
 }
 
-bool gateway_refuses(int status)
+static bool gateway_refuses(int status)
 {
     return status == 400 || status == 422;
+}
+
+void gateway_hear(struct server *server, const struct server_request *request, int status)
+{
+    if (gateway_refuses(status) && request->kind == TRANSPORT_BATCH && request->has_id) {
+        text_puts(&server->refused_ids, request->window_id);
+        server_note_refused(server, request);
+    }
 }
 
 int gateway_status(struct server *server, const struct server_request *request)
@@ -61,6 +70,11 @@ int gateway_status(struct server *server, const struct server_request *request)
 int gateway_pass(struct server *server, const struct server_request *request,
                  struct text *answer)
 {
+    const struct text *ids = &server->refused_ids;
+    const char *id = request->window_id;
+    if (!id[0] || !ids->len || !memmem(ids->data, ids->len, id, strlen(id))) {
+        return server_answer(server, request, answer);
+    }
     char *before = server_stored(server, request->session, request->channel);
     int status = server_answer(server, request, answer);
     char *after = server_stored(server, request->session, request->channel);

@@ -16,12 +16,12 @@ void gateway_set(struct server *server, uint32_t draw);
 /** \return what it answers to \p request, in place of the origin. */
 int gateway_status(struct server *server, const struct server_request *request);
 
-/** \return true if the sender of lines that are answered so makes other requests of them.
- */
-bool gateway_refuses(int status);
+/** The sender of \p request hears \p status, and may make other requests of its lines. */
+void gateway_hear(struct server *server, const struct server_request *request,
+                  int status);
 
-/** Lets a request through that was refused, and notes which of its lines are stored.
- * \return the origin's status. */
+/** Lets a request through, and notes which of its lines are stored if its sender has
+ * heard that they are refused. \return the origin's status. */
 int gateway_pass(struct server *server, const struct server_request *request,
                  struct text *answer);
 

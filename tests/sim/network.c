@@ -31,8 +31,7 @@ struct letter {
     uint64_t answered_ms;
     bool lost; /* its answer */
     bool repeated;
-    bool page;    /* the answer is a gateway's */
-    bool refused; /* its sender heard so */
+    bool page; /* the answer is a gateway's */
     int status;
     uint64_t retry_after_ms;
     struct text answer;
@@ -250,8 +249,7 @@ static void arrive(struct letter *letter, bool again)
     }
     letter->page = letter->status && server->gateway;
     if (!letter->status) {
-        letter->status = (letter->refused ? gateway_pass : server_answer)(
-            server, &letter->request, &letter->answer);
+        letter->status = gateway_pass(server, &letter->request, &letter->answer);
     } else if (letter->status == 429 || letter->status == 503) {
         letter->retry_after_ms = pick(2) * pick(60000);
     }
@@ -360,7 +358,9 @@ static bool network_take(void *self, struct transport_reply *reply)
         gateway_note_probe(network.server, reply->status, reply->web_page, &end->doubts);
     }
     history_say("#%u is answered with %d", l->number, reply->status);
-    l->refused = l->page && gateway_refuses(reply->status);
+    if (l->page) {
+        gateway_hear(network.server, &l->request, reply->status);
+    }
     l->from = NULL;
     end->in_flight--;
     return true;

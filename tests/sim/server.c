@@ -12,6 +12,7 @@
 #include "backend/http/session_claim.h"
 #include "backend/store/export.h"
 #include "backend/store/store_epoch.h"
+#include "backend/store/store_ingest.h"
 #include "backend/store/store_retention.h"
 #include "backend/store/store_sessions.h"
 #include "backend/store/store_statement.h"
@@ -109,6 +110,7 @@ void server_end(struct server *server)
 {
     sqlite3_close(server->copy);
     text_fini(&server->again);
+    text_fini(&server->refused_ids);
 }
 
 void server_copy(struct server *server)
@@ -256,6 +258,27 @@ int server_answer(struct server *server, const struct server_request *r,
     default:
         return 404;
     }
+}
+
+void server_note_refused(struct server *server, const struct server_request *r)
+{
+    const struct store_identity id = {.session = r->session,
+                                      .channel = r->channel,
+                                      .window_id = r->window_id,
+                                      .sequence = r->sequence,
+                                      .crc32 = r->crc32};
+    const struct ingest_request request = {
+        .encoding = r->encoding[0] ? r->encoding : NULL, .body = r->body, .len = r->len};
+    enum registry known = REGISTRY_NEW;
+    struct text ignored = {0};
+    char *raw = NULL;
+    size_t len;
+    if (store_lookup(server->store, &id, &known) == GPUFL_OK && known == REGISTRY_KNOWN &&
+        ingest_decode(&request, &raw, &len, &ignored) == 0) {
+        text_append(&server->again, raw, len);
+    }
+    free(raw);
+    text_fini(&ignored);
 }
 
 /* Without identities, the backend does not know of which channel a line is. */

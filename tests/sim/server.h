@@ -34,8 +34,8 @@ struct server {
     int gateway;  /**< that of what is in front of it, which has one status; 0 = any */
     bool doubted; /**< a sender had reason to think that it declares nothing */
     bool refused; /**< lines were, by something in front of it */
-    struct text again; /**< lines of such requests that the network sent once more, when
-                          their sender had heard that, and that were stored then */
+    struct text refused_ids; /**< of batches whose sender has heard that */
+    struct text again; /**< what was stored of such, before it heard that or later */
     bool closed; /**< a batch was answered with 409, as by one that had closed its session
                   */
     unsigned lossy_percent; /**< of requests and answers that get lost */
@@ -78,6 +78,10 @@ void server_finish_expiring(struct server *server);
 /** Handles a request. \return the status. */
 int server_answer(struct server *server, const struct server_request *request,
                   struct text *answer);
+
+/** A sender has heard that what is in front of the origin refuses \p r: notes the lines
+ * that may come twice, as the origin has them, stored before without an answer. */
+void server_note_refused(struct server *server, const struct server_request *r);
 
 /** All stored lines of a channel, the caller's. */
 char *server_stored(struct server *server, const char *session, const char *channel);
