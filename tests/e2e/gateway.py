@@ -2,9 +2,10 @@
 """What stands between an uploader and its backend, and fails in every way that sockets can.
 
 `Gateway(backend.url, plan)`: plan(gateway, head, n) names what happens to the n-th batch (from 1):
-one of the words below, or bytes, which are the whole answer. Other requests pass. Without
-`positions`, the uploader does not learn that the backend knows them. While plan runs,
-`gateway.kept` tells whether the batch came over a connection that had carried a request before.
+one of the words below, or bytes, which are the whole answer, or a function that returns one of these
+once the request was read, and may wait. Other requests pass. Without `positions`, the uploader does not
+learn that the backend knows them. While plan runs, `gateway.kept` tells whether the batch came over a
+connection that had carried a request before.
 """
 import contextlib
 import socket
@@ -92,6 +93,8 @@ class Gateway:
             return _reset(client)
         while len(body) < _length(head):
             body += _some(client)
+        if callable(action):
+            action = action()
         if action == RESET_AFTER:
             return _reset(client)
         if action == CLOSED:

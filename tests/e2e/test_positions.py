@@ -80,6 +80,33 @@ def what_comes_again_is_known_and_stored_once(place):
     equal(backend.session(SESSION)["duplicates"], 1, "duplicates")
 
 
+def each_verdict_carries_the_end_and_the_epoch(place):
+    """The epoch of the backend, and the end as it is after the part."""
+    backend = _start(place)
+    epoch = request(backend, "GET", "/info/version")[1]["epoch"]
+    check(epoch, "there is an epoch")
+
+    def answered(verdict, end, *parts):
+        status, answer = request(backend, "POST", "/events/parts", body_of(*parts))
+        equal((status, answer["epoch"]), (200, epoch), verdict)
+        last = answer["parts"][-1]
+        equal((last["verdict"], place_of(last["end"])), (verdict, end), f"{answer}")
+        check(all("file_crc" in a["end"] for a in answer["parts"]), f"{answer}")
+    first = _part(ZERO, line(1))
+    answered("stored", first.end, first)
+    answered("known", first.end, first)
+    answered("conflict", first.end, _part(ZERO, line(2)))
+    answered("refused", first.end, _part(first.end, b"nonsense\n"))
+    second = _part(first.end, line(2))
+    answered("refused", second.end, second, _part(second.end, line(3)))
+    damaged = _part(second.end, line(3))
+    damaged.data = line(4)
+    answered("damaged", second.end, damaged)
+    equal(claim(backend, SESSION, device=second.end)[0], 200, "complete")
+    answered("complete", second.end, _part(second.end, line(3)))
+    answered("stored", _part(second.end, line(3)).end, _part(second.end, line(3), reopens=True))
+
+
 def bytes_that_do_not_fit_are_damaged(place):
     backend = _start(place)
     good, begin = line(1) + line(2), _stored(backend, ZERO, line(0))

@@ -2,6 +2,7 @@
 """Servers, and what stands before them, that fail: whatever they do, each line is stored once."""
 import concurrent.futures
 import email.utils
+import json
 import os
 import random
 import signal
@@ -14,6 +15,7 @@ import gateway
 from gateway import Gateway, answer
 import lib
 from lib import check, equal, until
+from positions import request
 import sink
 from writers import Live
 
@@ -74,6 +76,32 @@ def each_failure_that_passes_is_waited_out(place):
         check(batches > 3, f"{name}: {batches} batches")
 
     _side_by_side((one, i, *fate) for i, fate in enumerate(_passing()))
+
+
+def an_answer_to_a_part_that_was_given_up_is_not_read(place):
+    """It comes when the part was sent again, and says that its line is refused."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    end = {"file": 1, "offset": 0, "lines": 0, "crc": 0, "file_crc": 0, "losses": 0}
+    epoch = request(backend, "GET", "/info/version")[1]["epoch"]
+    refused = json.dumps({"epoch": epoch, "parts": [{"verdict": "refused", "reason": "lines", "end": end}]})
+    writer, last = Live(place.logs), []
+
+    def stored():
+        return all(backend.export(writer.id, channel) == want for channel, want in writer.written.items())
+
+    def plan(standing, _, n):
+        def late():
+            until(lambda: standing.batches > n, "it is sent again")
+            return answer(200, refused.encode())
+        return late if [n - 1] == last else gateway.PASS
+    with Gateway(backend.url, plan) as g:
+        lib.agent(place, g.url, "--read-timeout=300ms", "--flush-interval=0")
+        until(stored, "what it begins with")
+        last.append(g.batches)
+        writer.line("device")
+        until(stored, "the line, which is sent alone")
+        writer.end()
+        until(lambda: backend.complete(writer.id), "complete")
 
 
 def at_random_too(place):

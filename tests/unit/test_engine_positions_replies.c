@@ -249,6 +249,51 @@ static void positions_without_an_epoch_are_said_to_lack_one(void **state)
     goes_on(rig);
 }
 
+/* A part of a session that goes on, as it was sent first. */
+static struct {
+    struct live_session writer;
+    char *raw;
+    unsigned times;
+} first;
+
+static bool is_part_of_device(const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_PARTS && strcmp(r->channel, "device") == 0;
+}
+
+static int fail_three_times(struct rig *rig, const struct rig_request *r)
+{
+    if (!is_part_of_device(r) || first.times > 3) {
+        return RIG_REGISTRY;
+    }
+    first.raw = first.times++ ? first.raw : strdup(r->raw);
+    assert_string_equal(r->raw, first.raw);
+    live_line(&first.writer, "device", "x", 100 + (int)first.times);
+    return first.times > 3 ? RIG_REGISTRY : rig->mark;
+}
+
+/* From memory, or, as others needed the room there, from its file, which has grown. */
+static void a_part_is_repeated_as_it_was_though_its_file_grows(void **state)
+{
+    (void)state;
+    static const int fate[] = {RIG_LOST, 0, 503, 404};
+    for (size_t i = 0; i < sizeof fate / sizeof *fate; i++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        first.times = 0;
+        live_open(&first.writer, rig->root, RIG_ID);
+        live_line(&first.writer, "device", "job_start", 0);
+        rig->answer = fail_three_times;
+        rig->mark = fate[i];
+        rig_start(rig);
+        rig_run(rig, 60 * MINUTE_MS, false);
+        assert_int_equal(first.times, 4);
+        rig_same_as_file(rig, RIG_ID, "device");
+        live_close(&first.writer);
+        free(first.raw);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_session_that_is_told_to_be_expired_is_held_as_such),
         cmocka_unit_test(a_part_that_is_refused_at_its_begin_waits_by_itself),
         cmocka_unit_test(positions_without_an_epoch_are_said_to_lack_one),
+        cmocka_unit_test(a_part_is_repeated_as_it_was_though_its_file_grows),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_fini(&logged);
