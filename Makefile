@@ -328,7 +328,13 @@ MUTANT_SEEDS ?= 12000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
 sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
-sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (15 min)
+sim-mutants: export LINK_TEST = $(CC) $(ALL_FLAGS) $(LDFLAGS) TEST $(TESTED_OBJECTS) \
+             $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+sim-mutants: export LINK_AGENT = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(UPLOAD) $(AGENT) agent/main.c) \
+             $(SHARED) $(AGENT_LIBS)
+sim-mutants: export LINK_BACKEND = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(BACKEND) backend/main.c) \
+             $(SHARED) $(BACKEND_LIBS)
+sim-mutants: $(SIM_BIN) $(PROGRAMS) $(FAKES) ## switch rules off, one at a time: each has to be found (15 min, 60 at most)
 	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks

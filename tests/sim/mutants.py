@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Switches rules off, one at a time: the simulator has to find each. A rule that it does not find is either not
-needed, or not simulated. Usage: mutants.py BUILD SEEDS [NAME…]; COMPILE and LINK are make's commands. Without arguments,
-it only looks whether each rule still has the text that is to be changed."""
+"""Switches rules off, one at a time: the simulator has to find each, or the test that is named with it. A rule that
+nothing finds is either not needed, or not tested. Usage: mutants.py BUILD SEEDS [NAME…]; COMPILE, LINK, LINK_TEST,
+LINK_AGENT and LINK_BACKEND are make's commands. Without arguments, it only looks whether each rule still has the text
+that is to be changed, and its test is there."""
 import concurrent.futures
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+ALL_S = 3600  # what is not found by then counts as not found
+ONE_S = 300   # for the plans, or the test, of one
 
 # Name, file, what is there once, what is there instead; the unit to compile, if the file is a header.
 MUTANTS = [
@@ -126,6 +131,75 @@ MUTANTS = [
 ]
 
 
+# What no plan shows, and no world: the program and its test that fail without it, in front of the file. In Python,
+# they get a gpufl-backend or gpufl-agent in which it is changed.
+BY_TESTS = [
+    ("each_part_of_a_request_is_a_transaction", "tests/e2e/test_positions.py",
+     "a_request_is_stored_whole_or_not_at_all", "backend/http/parts.c",
+     "        status = answer_part(r, i, answer);\n",
+     "        status = answer_part(r, i, answer);\n        if (status == GPUFL_OK && i + 1 < r->parts.count) {\n"
+     "            (void)store_streams_commit(r->store, 0);\n            status = store_streams_begin(r->store);\n"
+     "        }\n"),
+    ("a_request_names_a_stream_twice", "tests/e2e/test_positions.py", "a_request_names_a_stream_once",
+     "backend/http/parts.c", "if (is_named_before(&r->parts, at)) {", "if (0 && is_named_before(&r->parts, at)) {"),
+    ("a_claim_is_made_without_a_look_at_the_disk", "tests/unit/test_engine_positions.c",
+     "a_file_that_was_rewritten_in_place_is_not_complete", "upload/lifecycle/end_proof.c",
+     "st->checked = read_whole_is_unchanged(st);", "st->checked = true;"),
+    ("a_claim_does_not_say_that_what_follows_is_lost", "tests/unit/test_engine_positions_parting.c",
+     "a_rest_that_was_given_up_stays_lost", "upload/lifecycle/end_claim.c",
+     "                                 end_claim_lacks_rest(st));", "                                 false);"),
+    ("what_lacks_bytes_is_complete", "tests/e2e/test_positions.py",
+     "what_lacks_bytes_has_ended_and_is_not_complete", "backend/store/store_completion.c",
+     "return c->lacks || c->nothing ? CLAIM_ENDED : CLAIM_COMPLETE;", "return CLAIM_COMPLETE;"),
+    ("an_end_that_was_never_settled_is_taken_if_its_file_is_gone", "tests/unit/test_engine_positions.c",
+     "an_end_that_nothing_proves_is_believed_when_given_up", "upload/lifecycle/end_proof.c",
+     "return !stream_place_before(&top, &p->told.at);", "return !stream_place_before(&top, &p->told.at) || st;"),
+    ("of_files_alike_none_is_told_by_the_order", "tests/unit/test_engine_positions_shifting.c",
+     "of_files_alike_the_order_tells_which_one_it_is", "upload/source/shifting_own.c",
+     "own->walk.run.crc == wanted->crc;", "own->walk.run.crc == wanted->crc && 0;"),
+    ("a_file_is_deleted_before_the_journal_is_on_disk", "tests/unit/test_position.c",
+     "a_file_is_deleted_once_it_is_on_disk_that_it_was_passed", "upload/lifecycle/cleanup.c",
+     "if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {", "if (0) {"),
+    ("the_end_is_told_before_the_journal_is_on_disk", "tests/unit/test_engine_positions.c",
+     "the_end_is_told_once_the_journal_is_on_disk", "upload/lifecycle/completion.c",
+     "return session->state == SESSION_COMPLETING &&\n           journal_durable(",
+     "return false && session->state == SESSION_COMPLETING &&\n           journal_durable("),
+    ("an_active_file_in_the_middle_is_the_first", "tests/unit/test_engine_positions.c",
+     "a_stream_whose_first_files_are_gone_is_stored_once", "upload/batch/read_problem.c",
+     "if (st->noted > 1) {", "if (st->noted > 1 && 0) {"),
+    ("a_part_that_is_repeated_is_made_anew", "tests/unit/test_engine_positions_replies.c",
+     "a_part_is_repeated_as_it_was_though_its_file_grows", "upload/engine/retry.c",
+     "    counters_note_retry(&engine->counters, reply);\n",
+     "    counters_note_retry(&engine->counters, reply);\n    if (offer->part.begin.file) {\n"
+     "        offer_return(engine, offer);\n        origin_failed(origin, reply, now_ms);\n"
+     "        stream_enqueue(st, false, now_ms);\n        return;\n    }\n"),
+    ("a_part_is_made_anew_where_its_file_has_grown", "tests/unit/test_engine_positions_replies.c",
+     "a_part_is_repeated_as_it_was_though_its_file_grows", "upload/engine/retry.c",
+     "stream_channel(st), why);\n    offer->state = OFFER_WAITING;\n",
+     "stream_channel(st), why);\n    if (offer->part.begin.file) {\n        offer_return(engine, offer);\n"
+     "        stream_enqueue(st, false, now_ms + 1000);\n        return;\n    }\n    offer->state = OFFER_WAITING;\n"),
+    ("a_verdict_has_the_end_before_it", "tests/e2e/test_positions.py", "each_verdict_carries_the_end_and_the_epoch",
+     "backend/http/parts.c",
+     "    gpufl_status status = judge_part(r, at, answer);\n    if (status == GPUFL_OK) {\n        status ="
+     " store_streams_end(r->store, part->session, part->channel, &end);\n",
+     "    gpufl_status status = store_streams_end(r->store, part->session, part->channel, &end);\n"
+     "    if (status == GPUFL_OK) {\n        status = judge_part(r, at, answer);\n"),
+    ("a_verdict_has_no_epoch", "tests/e2e/test_positions.py", "each_verdict_carries_the_end_and_the_epoch",
+     "backend/http/parts.c", "\\\"parts\\\":[\", store_epoch(r->store));", "\\\"parts\\\":[\", \"1\");"),
+    # Bugs of kinds that there were.
+    ("a_lock_file_that_cannot_be_read_is_free", "tests/unit/test_liveness.c",
+     "without_a_lock_only_a_living_pid_is_evidence", "upload/source/liveness.c",
+     "*out = (struct lock_probe){.state = LOCK_UNKNOWN};", "*out = (struct lock_probe){.state = LOCK_FREE};"),
+    ("progress_is_believed_of_anybody", "tests/unit/test_wait_holder.c",
+     "progress_that_another_user_wrote_is_not_believed", "upload/published/progress_file.c",
+     ": file_open_owned(sys, root_fd, path);", ": file_open(sys, root_fd, path);"),
+    ("a_compressed_file_that_cannot_be_read_is_damaged", "tests/e2e/test_unread.py",
+     "a_compressed_active_file_is_not_damaged_while_the_disk_cannot_read_it", "upload/source/gz_decoder.c",
+     "another member may begin */\n        return GPUFL_ERR_IO;",
+     "another member may begin */\n        return GPUFL_ERR_FORMAT;"),
+]
+
+
 def text_of(mutant):
     """\\return the text of its file, which has what is changed once."""
     name, path, old = mutant[:3]
@@ -135,8 +209,31 @@ def text_of(mutant):
     return source
 
 
-def build(build_dir, mutant):
-    """\\return the simulator with one file changed, as a path."""
+def split(mutant):
+    """\\return what finds one of BY_TESTS, a program and its test, and the rest, which is as in MUTANTS."""
+    name, program, test, *rest = mutant
+    if not re.search(rf"^(def|static void) {test}\(", (ROOT / program).read_text(), re.M):
+        raise SystemExit(f"mutants.py: {name}: {program} has no test {test}")
+    return (program, test), (name, *rest)
+
+
+def compiled(where, source, out):
+    compiler = shlex.split(os.environ["COMPILE"])
+    at = compiler.index("-I.")
+    subprocess.run([*compiler[:at], f"-I{where}", *compiler[at:], "-w", "-c", "-o", out, source], cwd=ROOT, check=True)
+    return str(out)
+
+
+def linked(out, command, objects):
+    """With objects in the place of others."""
+    words = shlex.split(os.environ[command])
+    if not set(objects) <= set(words):
+        raise SystemExit(f"mutants.py: {out}: {command} does not link {' '.join(set(objects) - set(words))}")
+    subprocess.run([*(objects.get(word, word) for word in words), "-o", out], cwd=ROOT, check=True)
+
+
+def build(build_dir, mutant, by=None):
+    """\\return the simulator, or the test, with one file changed, as a command."""
     name, path, old, new, *unit = mutant
     source = text_of(mutant)
     where = ROOT / build_dir / "mutants" / name
@@ -145,45 +242,85 @@ def build(build_dir, mutant):
     changed.write_text(source.replace(old, new))
     unit = unit[0] if unit else path
     file = changed if unit == path else ROOT / unit
-    compiler = shlex.split(os.environ["COMPILE"])
-    at = compiler.index("-I.")
-    subprocess.run([*compiler[:at], f"-I{where}", *compiler[at:], "-w", "-c", "-o", where / "mutant.o", file],
-                   cwd=ROOT, check=True)
-    original = f"{build_dir}/{unit[:-2]}.o"
-    linker = [str(where / "mutant.o") if word == original else word for word in shlex.split(os.environ["LINK"])]
-    subprocess.run([*linker, "-o", where / "sim"], cwd=ROOT, check=True)
-    return where / "sim"
+    objects = {f"{build_dir}/{unit[:-2]}.o": compiled(where, file, where / "mutant.o")}
+    if not by:
+        linked(where / "sim", "LINK", objects)
+        return [where / "sim"]
+    if by[0].endswith(".c"):
+        objects["TEST"] = compiled(where, ROOT / by[0], where / "test.o")
+        linked(where / "test", "LINK_TEST", objects)
+        return [where / "test"]
+    programs = where / pathlib.Path(build_dir).name  # tests go by the name of their build directory
+    programs.mkdir(exist_ok=True)
+    program = "backend" if unit.startswith("backend/") else "agent"
+    for entry in (ROOT / build_dir).iterdir():
+        if entry.name not in (f"gpufl-{program}", "mutants") and not (programs / entry.name).is_symlink():
+            (programs / entry.name).symlink_to(entry)
+    linked(programs / f"gpufl-{program}", f"LINK_{program.upper()}", objects)
+    return [sys.executable, ROOT / by[0], programs, "-k", by[1]]
 
 
-def find(sim, seeds):
-    """\\return how the simulator finds it, or None. A world may crash it, or run for ever: that counts."""
-    for arguments in (["plans"], ["--first", f"1..{seeds}"]):
-        try:
-            done = subprocess.run([sim, *arguments], capture_output=True, text=True, check=False,
-                                  timeout=3600, cwd=ROOT)
-        except subprocess.TimeoutExpired:
-            return "it does not end"
-        if done.returncode:
-            said = [line for line in done.stdout.splitlines() if line.startswith(("FAIL", "SEED"))]
-            return said[0] if said else f"exit status {done.returncode}"
-    return None
+def run(command, seconds):
+    """\\return its exit status, None if it does not end, and what it printed."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              check=False, timeout=max(1, seconds), cwd=ROOT)
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired:
+        return None, ""
+
+
+def find_by_test(command, test, end):
+    """\\return that the test fails, or None."""
+    _, text = run(command, min(ONE_S, end - time.monotonic()))
+    return f"test {test}" if re.search(rf"^(FAIL {test}:|\[  FAILED  \] {test}$)", text, re.M) else None
+
+
+def find(sim, seeds, end):
+    """\\return how the simulator finds it, or None. A world may crash it: that counts, as plans that never end do."""
+    status, text = run([*sim, "plans"], min(ONE_S, end - time.monotonic()))
+    if status is None and time.monotonic() < end:
+        return "plans: they do not end"
+    if not status:
+        status, text = run([*sim, "--first", f"1..{seeds}"], end - time.monotonic())
+    if not status:
+        return None
+    said = [line for line in text.splitlines() if line.startswith(("FAIL", "SEED"))]
+    return said[0].replace("FAIL", "plan").replace("SEED", "seed") if said else f"plans: exit status {status}"
+
+
+def summary(found):
+    """Prints what finds each, in few words. \\return how many nothing finds."""
+    kinds = {"plan": 0, "seed": 0, "test": 0}
+    seeds = 0
+    for name, how in found.items():
+        print(f"{name}: {' '.join(how.split()[:2]).rstrip(':') if how else 'NOT FOUND'}")
+        for kind in kinds:
+            kinds[kind] += bool(how) and how.startswith(kind)
+        seeds = max(seeds, int(how.split()[1]) if how and how.startswith("seed ") else 0)
+    missed = sum(how is None for how in found.values())
+    print(f"{len(found)} rules switched off: {kinds['plan']} found by plans, {kinds['seed']} by worlds (the last one by seed "
+          f"{seeds}), {kinds['test']} by tests; {missed} not found")
+    return missed
 
 
 def main():
+    by_tests = [split(mutant) for mutant in BY_TESTS]
+    todo = [(None, mutant) for mutant in MUTANTS] + by_tests
     if len(sys.argv) == 1:
-        for mutant in MUTANTS:
+        for _, mutant in todo:
             text_of(mutant)
         return 0
     build_dir, seeds, *names = sys.argv[1:]
-    survivors = 0
-    wanted = [mutant for mutant in MUTANTS if not names or mutant[0] in names]
+    end = time.monotonic() + ALL_S
+    todo = [(by, mutant) for by, mutant in todo if not names or mutant[0] in names]
+    found = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for mutant, sim in zip(wanted, pool.map(lambda mutant: build(build_dir, mutant), wanted)):
-            how = find(sim, seeds)
-            survivors += how is None
+        for (by, mutant), command in zip(todo, pool.map(lambda one: build(build_dir, one[1], one[0]), todo)):
+            how = find_by_test(command, by[1], end) if by else find(command, seeds, end)
+            found[mutant[0]] = how
             print(f"{'found' if how else 'NOT FOUND'} {mutant[0]}{': ' + how[:120] if how else ''}", flush=True)
-    print(f"{survivors} not found")
-    return 1 if survivors else 0
+    return 1 if summary(found) else 0
 
 
 if __name__ == "__main__":
