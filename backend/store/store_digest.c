@@ -75,10 +75,16 @@ static bool insert_tables(struct store *store, int64_t session, const struct dig
     return true;
 }
 
+/* A channel may begin without devices, which another one has told already. */
+static enum statement insert_text_by(const struct digest *d, unsigned which)
+{
+    return which == TEXT_START && !d->session.gpus[0] ? S_TEXT_FIRST : S_TEXT;
+}
+
 static bool insert_texts(struct store *store, int64_t session, const struct digest *d)
 {
     for (unsigned i = 0; i < TEXT_COUNT; i++) {
-        sqlite3_stmt *s = statement_use(store, S_TEXT);
+        sqlite3_stmt *s = statement_use(store, insert_text_by(d, i));
         sqlite3_bind_int64(s, 1, session);
         sqlite3_bind_int(s, 2, (int)i);
         statement_bind_text(s, 3, d->text[i]);

@@ -168,6 +168,7 @@ static const char *const sql[S_COUNT] = {
     [S_TABLE] = "INSERT INTO series(session, kind, device, first_ns, last_ns, rows,"
                 " metrics, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [S_TEXT] = "INSERT OR REPLACE INTO text VALUES(?1, ?2, ?3)",
+    [S_TEXT_FIRST] = "INSERT OR IGNORE INTO text VALUES(?1, ?2, ?3)",
     [S_TALLIES] = "SELECT a, b, c, count, total, min, max, bytes, text FROM tally"
                   " LEFT JOIN name ON name.session = ?1 AND dictionary = ?3 AND"
                   " name.id = a WHERE tally.session = ?1 AND kind = ?2"

@@ -46,6 +46,7 @@ enum statement {
     S_TALLY,
     S_TABLE,
     S_TEXT,
+    S_TEXT_FIRST,
     S_TALLIES,
     S_TALLY_SUM,
     S_TALLIES_BY_NAME,

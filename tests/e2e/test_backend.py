@@ -176,6 +176,16 @@ def records_written_with_spaces_are_stored_and_shown(place):
     equal((row["name"], row["calls"], row["total_ns"]), ("gemm", 2, 170), "kernels")
 
 
+def the_devices_of_a_session_are_those_of_the_start_that_has_some(place):
+    """A channel that has none yet may come behind one that has."""
+    backend = _start(place)
+    for devices in ([], [{"name": "H200", "id": 0}], []):
+        record = {"type": "job_start", "session_id": SESSION, "ts_ns": 5, "devices": devices}
+        post(backend, json.dumps(record).encode() + b"\n")
+    session = json.loads(backend.get(f"/api/v1/sessions/{SESSION}"))
+    equal((session["gpus"], session["start_ns"], [d["name"] for d in session["job_start"]["devices"]]), ("H200", 5, ["H200"]), "devices")
+
+
 def export_follows_the_sequence(place):
     backend = _start(place)
     for n in (3, 1, 2):
