@@ -30,7 +30,7 @@ struct gpu_thread {
     bool known;
     bool asked; /* and not answered; so it begins */
     bool fresh; /* `sample` was not taken yet */
-    bool slow;  /* the last answer took longer than GPU_PATIENCE_MS */
+    bool slow;  /* an answer took longer than GPU_PATIENCE_MS, and none less since */
     bool stop;
     bool ended;
     bool joined;   /* the caller's own */
@@ -171,6 +171,7 @@ bool gpu_thread_wait(struct gpu_thread *t, int64_t by_ns)
     while (t->asked && wait_answer(t, by_ns)) {
     }
     bool answered = !t->asked;
+    t->slow = t->slow || !answered;
     /* Without devices the thread ends by itself: join it now, as _exit joins nothing. */
     while (t->known && t->devices.count == 0 && !t->ended && wait_answer(t, by_ns)) {
     }
@@ -182,12 +183,13 @@ bool gpu_thread_wait(struct gpu_thread *t, int64_t by_ns)
     return answered;
 }
 
-const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t)
+const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t, int64_t now_ns)
 {
+    const int64_t patience_ns = (int64_t)GPU_PATIENCE_MS * NS_PER_MS;
     pthread_mutex_lock(&t->lock);
-    const struct gpu_devices *devices = t->known ? &t->devices : NULL;
+    bool told = t->known && (!t->asked || now_ns - t->asked_ns >= patience_ns);
     pthread_mutex_unlock(&t->lock);
-    return devices;
+    return told ? &t->devices : NULL;
 }
 
 static void ask(struct gpu_thread *t, int64_t now_ns)
@@ -212,7 +214,7 @@ enum gpu_answer gpu_thread_sample(struct gpu_thread *t, int64_t now_ns,
 {
     enum gpu_answer result = GPU_ANSWERED;
     pthread_mutex_lock(&t->lock);
-    if (!t->asked && !t->fresh) {
+    if (!t->asked && !t->fresh && t->devices.count) {
         ask(t, now_ns);
     }
     while (t->asked && t->known && !t->slow &&

@@ -7,11 +7,11 @@
 
 #include "collector-lib/sample/gpu.h"
 
-/** The longest that a sample waits for its figures, once: while the driver is slower, a
- * sample takes what has been answered since the last one. */
+/** The longest that a session's first lines wait for the devices and their first figures,
+ * and a sample for its own, once: while the driver is slower, a sample takes what has
+ * been answered since the last one. */
 #define GPU_PATIENCE_MS 50
-/** An answer that takes longer counts as missing. A session's first lines wait as long
- * for the devices. */
+/** An answer that takes longer counts as missing. */
 #define GPU_LATE_MS 1000
 
 /** What does not change. */
@@ -36,11 +36,12 @@ struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
                                    const struct gpu_wish *wish);
 
 /** Waits until \p by_ns (monotonic) for what was asked. \return false if the driver has
- * not answered. */
+ * not answered: then the next sample does not wait for it. */
 bool gpu_thread_wait(struct gpu_thread *t, int64_t by_ns);
 
-/** The devices, valid until gpu_thread_close; NULL while the driver has not told them. */
-const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t);
+/** The devices, valid until gpu_thread_close; NULL while the driver has told neither them
+ * nor, for GPU_PATIENCE_MS, their first figures. */
+const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t, int64_t now_ns);
 
 /** Takes a sample of all devices. If it was answered, \p out (GPU_MAX entries) and \p
  * at_ns, when it was taken, are set. */

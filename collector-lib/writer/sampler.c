@@ -28,6 +28,11 @@ static void sampler_check_sysfs(const char *sysfs)
     }
 }
 
+static void wait_for_driver(struct sampler *s)
+{
+    gpu_thread_wait(s->gpu, clock_mono_ns() + (int64_t)GPU_PATIENCE_MS * NS_PER_MS);
+}
+
 void sampler_open(struct sampler *s, const struct settings *settings,
                   struct device_table *table)
 {
@@ -41,8 +46,8 @@ void sampler_open(struct sampler *s, const struct settings *settings,
                              &(struct gpu_wish){.simulated = settings->simulated_gpus,
                                                 .details = settings->device_details,
                                                 .sysfs = settings->sysfs});
-    if (s->gpu) { /* the session's first line names the devices */
-        gpu_thread_wait(s->gpu, clock_mono_ns() + (int64_t)GPU_LATE_MS * NS_PER_MS);
+    if (s->gpu) { /* most drivers are fast: the session's first line names the devices */
+        wait_for_driver(s);
     }
 }
 
@@ -109,15 +114,28 @@ static void sampler_check_backend(const struct sampler *s)
     }
 }
 
+bool sampler_find_devices(struct sampler *s)
+{
+    if (!s->gpu || s->devices) {
+        return false;
+    }
+    s->devices = gpu_thread_devices(s->gpu, clock_mono_ns());
+    if (!s->devices) {
+        return false;
+    }
+    number_devices(s);
+    sampler_check_backend(s);
+    if (s->devices->count == 0) {
+        wait_for_driver(s); /* its thread ends */
+    }
+    return s->devices->count > 0;
+}
+
 /* \return false if there are no new figures; `sample` keeps the last ones. */
 static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
 {
     if (!s->gpu) {
         return false;
-    }
-    if (!s->devices && (s->devices = gpu_thread_devices(s->gpu)) != NULL) {
-        number_devices(s);
-        sampler_check_backend(s);
     }
     if (s->devices && s->devices->count == 0) {
         return false;

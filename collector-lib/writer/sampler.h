@@ -40,9 +40,13 @@ struct sampler {
 };
 
 /** Opens the devices that \p settings ask for, once `host` is open. They get
- * their numbers in \p table. Waits at most GPU_LATE_MS for the GPU's driver. */
+ * their numbers in \p table. Waits at most GPU_PATIENCE_MS for the GPU's driver. */
 void sampler_open(struct sampler *sampler, const struct settings *settings,
                   struct device_table *table);
+
+/** Takes the devices if the driver has told them by now. \return true if it has, and
+ * there are some: once. */
+bool sampler_find_devices(struct sampler *sampler);
 
 /** Waits until \p by_ns at most for what the driver was asked; counts it as missing
  * otherwise. */

@@ -137,6 +137,11 @@ void writer_append_everywhere(struct writer *w, const struct text *text)
 
 void writer_append_opening(struct writer *w)
 {
+    memset(w->resumed, 0, sizeof w->resumed); /* the one that they had is older */
+    memset(w->reopened, 0, sizeof w->reopened);
+    if (w->spool.failed) {
+        return; /* writer_append_retry writes it */
+    }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(w->dir, (enum channel)c)) {
             append_now(w, (enum channel)c, &w->opening);

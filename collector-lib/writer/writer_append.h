@@ -15,7 +15,8 @@ size_t writer_append(struct writer *writer, enum channel channel,
  * recording is paused. */
 void writer_append_everywhere(struct writer *writer, const struct text *text);
 
-/** Begins each channel with w->opening. What fails is written again later. */
+/** Appends w->opening to each channel: at the begin, and when it has changed. What fails
+ * is written again later. */
 void writer_append_opening(struct writer *writer);
 
 /** Gives each channel the names that it lacks. */

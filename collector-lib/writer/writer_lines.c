@@ -184,21 +184,49 @@ void writer_lines_fetch(struct writer *w, bool now_or_never, bool last)
     }
 }
 
-void writer_lines_sample(struct writer *w)
-{
-    bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
-    sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
-    if (w->sampler.host_rows) {
-        flush_metrics(w);
-    }
-}
-
 static void say_session(const struct writer *w)
 {
     const struct gpu_devices *devices = w->sampler.devices;
     library_log(GPUFL_LOG_INFO, "session %s in %s, %u GPUs by %s", w->dir->id,
                 w->settings.log_path, devices ? devices->count : 0,
                 devices ? devices->source : "none");
+}
+
+/* Without memory, what was there stays. */
+static void append_opening(struct writer *w)
+{
+    const struct record_state state = sampler_state(&w->sampler);
+    struct text opening = {0};
+    if (w->settings.debug) {
+        say_session(w);
+    }
+    record_job_start(&opening, &w->context, &state, w->tracing.profiler.runs,
+                     w->dir->opened_ns);
+    if (opening.failed) {
+        text_fini(&opening);
+        return;
+    }
+    text_fini(&w->opening);
+    w->opening = opening;
+    writer_append_opening(w);
+}
+
+/* Each channel is told of the devices before the first row that names one. */
+static void open_with_devices(struct writer *w)
+{
+    if (sampler_find_devices(&w->sampler)) {
+        append_opening(w);
+    }
+}
+
+void writer_lines_sample(struct writer *w)
+{
+    open_with_devices(w);
+    bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
+    sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
+    if (w->sampler.host_rows) {
+        flush_metrics(w);
+    }
 }
 
 void writer_lines_open_files(struct writer *w)
@@ -210,13 +238,8 @@ void writer_lines_open_files(struct writer *w)
 void writer_lines_open(struct writer *w)
 {
     sampler_open(&w->sampler, &w->settings, &w->devices);
-    struct record_state state = sampler_state(&w->sampler);
-    if (w->settings.debug) {
-        say_session(w);
-    }
-    record_job_start(&w->opening, &w->context, &state, w->tracing.profiler.runs,
-                     w->dir->opened_ns);
-    writer_append_opening(w);
+    sampler_find_devices(&w->sampler);
+    append_opening(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, true, "sampling_start", clock_mono_ns());
     }
@@ -333,6 +356,7 @@ void writer_lines_close(struct writer *w)
     count_left_open(w);
     flush_metrics(w);
     sampler_finish(&w->sampler, w->stop_by_ns); /* all else is in the files by now */
+    open_with_devices(w);
     atomic_store_explicit(&w->device_samples_missing, w->sampler.missing,
                           memory_order_relaxed);
     text_clear(&w->text);

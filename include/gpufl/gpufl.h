@@ -266,8 +266,8 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * waits for it, EBUSY if that disk still has not, or the session before could not be
  * ended (gpufl_shutdown) and still has no end, EAGAIN in a handler of fork() that is
  * older than the library, ECHILD in a child without such handlers; GPUFL_ERR_NOMEM. A
- * message on stderr says why. A missing GPU is not an error. The job continues in every
- * case.
+ * message on stderr says why. A missing GPU is not an error, and a driver that takes a
+ * while to answer holds up figures of devices alone. The job continues in every case.
  *
  * Until gpufl_shutdown, the process has threads of ours: unshare(2) of the user namespace
  * and setns(2) of a user or mount namespace fail with EINVAL, as in any process with

@@ -52,11 +52,18 @@ def rows_name_the_device_that_metrics_name(place):
     for uuids, first, second in ((NVML[::-1], 1, 0), (NVML, 0, 1)):
         session = _session(place, uuids, GPUFL_SYSTEM_SAMPLE_RATE_MS="20")
         _numbers(session, first, second)
-        start = collector.records(session, "device")[0]
-        named = {d["id"]: d["uuid"] for d in start["devices"]}
+        named = {d["id"]: d["uuid"] for d in collector.last_start(session, "device")["devices"]}
         equal(named, {n: f"GPU-{text}" for n, text in enumerate(NVML)}, "devices of job_start")
         for p in _properties(session):
             equal(p["uuid"], named[p["id"]], "the same device")
+
+
+def rows_that_come_before_the_driver_answers_name_the_device_that_it_tells(place):
+    """What is traced is numbered first."""
+    session = _session(place, NVML[::-1], FAKE_NVML_INIT_MS="1500")
+    _numbers(session, *(p["id"] for p in sorted(_properties(session), key=lambda p: p["cuda_ordinal"])))
+    equal({d["id"]: d["uuid"] for d in collector.last_start(session, "device")["devices"]},
+          {p["id"]: p["uuid"] for p in _properties(session)}, "the same devices")
 
 
 def one_visible_gpu_is_not_taken_for_the_first(place):
@@ -77,7 +84,7 @@ def a_part_of_a_gpu_is_a_device_of_its_own(place):
 
 def devices_without_nvml_are_numbered_as_they_come(place):
     session = _session(place, NVML, FAKE_NVML_INIT="9")
-    equal(collector.records(session, "device")[0]["devices"], [], "NVML has none")
+    equal(collector.last_start(session, "device")["devices"], [], "NVML has none")
     equal(sorted(p["id"] for p in _properties(session)), [0, 1], "numbers")
     _numbers(session, *(p["id"] for p in sorted(_properties(session), key=lambda p: p["cuda_ordinal"])))
 
@@ -96,7 +103,7 @@ def samples_name_the_device_that_metrics_name(place):
 def the_properties_are_the_devices(place):
     """S3-10: by NVML in job_start, by CUDA once it is traced; what is not known is -1, not 0."""
     session = _session(place, NVML, GPUFL_DEVICE_DETAILS="1", FAKE_NVML_MIG="1")
-    static = collector.records(session, "device")[0]["gpu_static_devices"]
+    static = collector.last_start(session, "device")["gpu_static_devices"]
     equal([(d["multi_processor_count"], d["warp_size"]) for d in static], [(132, 32)] * 2 + [(16, 32)] * 2,
           "whole GPUs, and parts")
     equal({d[name] for d in static for name in ("l2_cache_size_bytes", "shared_mem_per_block_bytes",
@@ -107,7 +114,7 @@ def the_properties_are_the_devices(place):
                                     "compute_minor", "memory_clock_khz", "memory_bus_bits")],
               [132, 32, 62914560, 49152, 65536, 9, 0, 3201000, 6144], "CUDA does")
     session = _session(place, NVML, FAKE_NVML_FAIL="Cores")
-    equal({d["multi_processor_count"] for d in collector.records(session, "device")[0]["gpu_static_devices"]}, {-1},
+    equal({d["multi_processor_count"] for d in collector.last_start(session, "device")["gpu_static_devices"]}, {-1},
           "an old driver")
     check(place, "")
 

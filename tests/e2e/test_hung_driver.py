@@ -1,20 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """libgpufl in a real process whose GPU driver is slow or never answers."""
+import errno
+import itertools
+import json
+import shutil
+import subprocess
 import sys
 import time
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
 import test_collector as collector
 
 
-def _record(place, *words, **env):
+def _script(place, *words, **env):
+    return (("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", *words),
+            {"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+
+
+def _started(place, *words, **env):
+    command, env = _script(place, *words, **env)
+    return place.start(*command, env=env, stdin=subprocess.PIPE)
+
+
+def _play(place, *words, **env):
+    command, env = _script(place, *words, **env)
     began = time.monotonic()
-    done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", *words,
-                     env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+    done = place.run(*command, env=env)
     took = time.monotonic() - began
     equal(done.returncode, 0, done.stderr)
-    session = place.logs / done.stdout.split()[1]
+    return done, place.logs / done.stdout.split()[1], took
+
+
+def _record(place, *words, **env):
+    done, session, took = _play(place, *words, **env)
     said = [r for r in collector.records(session, "system") if r["type"] == "capture_capabilities"]
     return done, session, took, said[0]["losses"]["device_samples"]
 
@@ -26,8 +45,10 @@ def a_driver_that_never_answers_stalls_nothing(place):
         check(f"session {session.name} has ended without the GPU driver" in done.stderr, f"{where}: {done.stderr}")
         equal(collector.paired(session), {"step": 1}, f"{where}: scopes")
         equal(collector.records(session, "system")[-1]["type"], "shutdown", f"{where}: it ends whole")
-        host = len(list(collector.rows(session, "system", "host_metric_batch")))
-        check(host * lib.SLOW >= 20, f"{where}: {host} host samples at 20 ms")
+        gaps = _gaps_ms(session)
+        check(len(gaps) * lib.SLOW >= 50, f"{where}: {len(gaps)} host samples of 75 at 20 ms")
+        check(max(gaps) < 400 * lib.SLOW, f"{where}: none of the host for {max(gaps)} ms")
+        equal(len(collector.last_start(session, "scope")["devices"]), 0 if where == "Init" else 2, f"{where}: the devices that it told")
         figures = len(list(collector.rows(session, "system", "device_metric_batch")))
         if where == "Pcie":  # has a thread of its own, below the one of the samples
             check(figures > 0 and missing == 0, f"{where}: {figures} rows, {missing} missing")
@@ -78,6 +99,99 @@ def a_slow_driver_gives_what_it_can(place):
     times = [r["base"] + r["dt_ns"] for r in devices]
     equal(times, sorted(times), "in order")
     equal(missing, 0, "late figures are no loss")
+
+
+LATE = {"FAKE_NVML_INIT_MS": str(1500 * lib.SLOW)}
+
+
+def what_is_recorded_while_the_driver_starts_survives_the_kill(place):
+    """S2-11. Nothing waits for it: _exit() ends the job as a signal does."""
+    _, session, _ = _play(place, "init", "scope:early:10", f"sleep:{490 * lib.SLOW}", "_exit", **LATE)
+    equal(collector.paired(session), {"early": 1}, "it was recorded 490 ms before")
+    begun, = _starts(session, "system")
+    equal(begun["devices"], [], "the driver has not answered")
+    check(_gaps_ms(session)[0] < 400 * lib.SLOW, f"the first host sample comes after {_gaps_ms(session)[:1]} ms")
+
+
+def a_flush_does_not_wait_for_a_driver_that_starts(place):
+    _, session, _ = _play(place, "init", "scope:a:1", "flush", "_exit", FAKE_NVML_INIT_MS=str(900 * lib.SLOW))
+    equal((collector.paired(session), [len(s["devices"]) for s in _starts(session, "scope")]), ({"a": 1}, [0]),
+          "before the driver has answered")
+
+
+def _starts(session, channel):
+    return [r for r in collector.records(session, channel) if r["type"] == "job_start"]
+
+
+def _gaps_ms(session):
+    """Between the session's begin and its samples of the host."""
+    times = [_starts(session, "system")[0]["ts_ns"],
+             *(r["base"] + r["dt_ns"] for r in collector.rows(session, "system", "host_metric_batch"))]
+    return [(later - earlier) / 1e6 for earlier, later in itertools.pairwise(times)]
+
+
+def _session(place):
+    session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
+    return session
+
+
+def _check_table(session):
+    """The first job_start has no devices, the last one of each channel those that the rows name."""
+    for channel in ("device", "scope", "system"):
+        first, last = _starts(session, channel)
+        equal(first["devices"], [], f"{channel}: the driver has not answered")
+        equal({d["id"]: d["name"] for d in last["devices"]}, {0: "Fake H200 0", 1: "Fake H200 1"}, channel)
+        equal({d["id"] for d in last["gpu_static_devices"]}, {0, 1}, channel)
+        equal(last["ts_ns"], first["ts_ns"], "the session's begin")
+    known = set()
+    for record in collector.records(session, "system"):
+        known |= {d["id"] for d in record["devices"]} if record["type"] == "job_start" else set()
+        if record["type"] == "device_metric_batch":
+            column = record["columns"].index("device_id")
+            check({row[column] for row in record["rows"]} <= known, f"the table comes before its rows: {known}")
+
+
+def devices_that_come_late_stand_in_each_channel_before_their_rows(place):
+    """Also if the job is killed then; and one session is shown, with its GPUs."""
+    job = _started(place, "init", "scope:step:10", "hold", **LATE)
+    until(lambda: list(place.logs.glob("[!.]*/system.log")), "the session")
+    session = _session(place)
+    until(lambda: b"device_metric_batch" in lib.on_disk(session, "system"), "figures of devices")
+    job.kill()
+    job.wait()
+    _check_table(session)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    shown, = json.loads(backend.get("/api/v1/sessions"))["sessions"]
+    equal((shown["session_id"], shown["gpus"], shown["start_ns"]),
+          (session.name, "Fake H200 0, Fake H200 1", _starts(session, "system")[0]["ts_ns"]), "sessions")
+    equal(len(json.loads(backend.get(f"/api/v1/sessions/{session.name}"))["job_start"]["devices"]), 2, "its devices")
+
+
+def devices_that_come_as_the_session_ends_or_are_not_sampled_are_in_the_table(place):
+    for words in (("init", "scope:step:10", "shutdown"), ("rate=0", "continuous=0", "init", "hold", "_exit")):
+        late = {"FAKE_NVML_INIT_MS": str(500 * lib.SLOW), "GPUFL_SHUTDOWN_TIMEOUT_MS": "60000"}
+        job = _started(place, *words, **late)
+        until(lambda: [lib.on_disk(d, "system").count(b'"job_start"') for d in place.logs.glob("[!.]*")] == [2], "devices")
+        job.communicate(b"")
+        equal(job.returncode, 0, job.log.read_text())
+        session = _session(place)
+        _check_table(session)
+        shutil.rmtree(session)
+
+
+def devices_that_come_while_the_disk_is_full_are_told_once_it_is_not(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    full = place.path / "full"
+    job = _started(place, "init", "scope:before:1", "flush", f"touch:{full}", "scope:meanwhile:1500", f"unlink:{full}", "hold", "shutdown",
+                   FAKE_NVML_INIT_MS="800", FAKE_ERRNO=str(errno.ENOSPC), FAKE_FULL_DISK=str(full), LD_PRELOAD=str(lib.BUILD / "tests/fake/full_disk.so"))
+    until(lambda: "recording resumed" in job.log.read_text(), "writes succeed")
+    job.communicate(b"")
+    equal(job.returncode, 0, job.log.read_text())
+    for channel in ("device", "scope", "system"):
+        first, *_, last = _starts(_session(place), channel)
+        equal((first["devices"], len(last["devices"])), ([], 2), f"{channel}: the table")
 
 
 def _ends(session):

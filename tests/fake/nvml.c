@@ -2,13 +2,14 @@
 /* A libnvidia-ml.so.1 for tests: devices with known figures.
  *
  * FAKE_NVML_INIT=n      nvmlInit answers n
+ * FAKE_NVML_INIT_MS=n   and takes so long
  * FAKE_NVML_FAIL=name   that call fails with "not supported"
  * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
  *                       parts where FAKE_NVML_MIG is set
  * FAKE_NVML_UUIDS=a,b   their UUIDs, else known ones
  * FAKE_NVML_XID=n       device 1 tells of this error once
  * FAKE_NVML_HANG=name   Init, Sample, Late (the 5th sample) or Pcie does not return
- * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long, below 1,000
+ * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long
  * FAKE_NVML_LIE=name    count: of devices and processes; text: names without an end, of
  * bytes that are no text; numbers: the largest; nothing: nothing is told
  * FAKE_NVML_LOADED=path it is loaded once there is that file
@@ -124,10 +125,11 @@ __attribute__((constructor)) static void load_slowly(void)
     }
 }
 
-static void take_ms(void)
+static void take_ms(const char *variable)
 {
-    const char *wanted = getenv("FAKE_NVML_SAMPLE_MS");
-    struct timespec t = {.tv_nsec = wanted ? atol(wanted) * 1000000 : 0};
+    const char *wanted = getenv(variable);
+    long ms = wanted ? atol(wanted) : 0;
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     if (wanted) {
         nanosleep(&t, NULL);
     }
@@ -137,6 +139,7 @@ EXPORT int nvmlInit_v2(void);
 int nvmlInit_v2(void)
 {
     hang("Init");
+    take_ms("FAKE_NVML_INIT_MS");
     const char *code = getenv("FAKE_NVML_INIT");
     return code ? atoi(code) : SUCCESS;
 }
@@ -259,7 +262,7 @@ int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used)
 {
     static int calls;
     hang(++calls > 10 ? "Late" : "Sample");
-    take_ms();
+    take_ms("FAKE_NVML_SAMPLE_MS");
     used->gpu = lies("numbers") ? ~0u : 87 + at(handle);
     used->memory = 41;
     return fails("Utilization");

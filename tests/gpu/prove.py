@@ -522,8 +522,7 @@ def devices():
             config.write_text('{"system_sample_rate_ms":50,"continuous_system_sampling":true}')
             work("hot", logs, 2, engine="Trace", config=config, before=order)
             config.unlink()
-            start = next(lines(logs, "device"))
-            told = {d["id"]: d for d in start["gpu_static_devices"]}
+            told = {d["id"]: d for r in lines(logs, "device") if r["type"] == "job_start" for d in r["gpu_static_devices"]}
             used = {k["device_id"] for k in rows(logs, "device", "kernel_event_batch")}
             check([told[n]["uuid"] for n in used if n in told] == [uuid],
                   f"CUDA_VISIBLE_DEVICES={visible or 'not set'}: kernels on {used}, {uuid}")

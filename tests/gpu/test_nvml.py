@@ -73,7 +73,7 @@ def rows_of(session):
 
 
 def identity(session):
-    start = json.loads((session / "system.log").read_text().splitlines()[0])
+    *_, start = (r for r in map(json.loads, (session / "system.log").read_text().splitlines()) if r["type"] == "job_start")
     told = smi("index", "name", "uuid", "compute_cap", "memory.total", "pci.bus")
     check(len(start["devices"]) == len(told), f"{len(told)} devices")
     for device, static, row in zip(start["devices"], start["cuda_static_devices"], told):
