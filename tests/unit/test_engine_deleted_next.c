@@ -305,6 +305,71 @@ static void one_that_others_have_compressed_is_not_sent_twice(void **state)
     rig_delete(rig);
 }
 
+/* Earlier writers told no inodes, and a copy of the directory has others. */
+static void tell_less(const struct session_dir *dir, bool nothing)
+{
+    char text[LAYOUT_TOLD_BYTES + 1] = {0};
+    assert_true(pread(dir->lock.file.fd, text, LAYOUT_TOLD_BYTES, 0) > 0);
+    char *end = strstr(text, ",\"before\"");
+    assert_non_null(end);
+    *end++ = '}';
+    memset(end, ' ', (size_t)(text + LAYOUT_TOLD_BYTES - 1 - end));
+    assert_int_equal(pwrite(dir->lock.file.fd, text, LAYOUT_TOLD_BYTES, 0),
+                     LAYOUT_TOLD_BYTES);
+    if (nothing) {
+        assert_int_equal(unlinkat(dir->own.fd, LAYOUT_LOCK, 0), 0);
+    }
+}
+
+static void number_it(const struct session_dir *dir, enum beside kind, int number)
+{
+    char to[64];
+    const char *gz = kind == BESIDE_GZ ? ".gz" : "";
+    char from[64];
+    snprintf(from, sizeof from, "device.1.log%s", gz);
+    snprintf(to, sizeof to, "device.%d.log%s", number, gz);
+    assert_int_equal(renameat(dir->own.fd, from, dir->own.fd, to), 0);
+}
+
+static void a_copy_of_what_is_not_told_is_not_sent(enum beside kind, bool nothing,
+                                                   int number)
+{
+    struct session_dir dir;
+    static const struct log log = {.level = LOG_AT_WARN, .write = log_beyond};
+    beyond_said = 0;
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.log = &log;
+    dir = (struct session_dir){0};
+    assert_int_equal(session_dir_open(&dir, rig->root), GPUFL_OK);
+    append(&dir, 0, false);
+    append(&dir, 1, false);
+    copy_as_others(&dir, kind);
+    number_it(&dir, kind, number);
+    append(&dir, 2, false);
+    tell_less(&dir, nothing);
+    session_dir_close(&dir);
+    rig_start(rig);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 3);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+    assert_int_equal(beyond_said, 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    rig_delete(rig);
+}
+
+/* As in a copy of the directory, of earlier writers, or under a number that is not due.
+ */
+static void one_that_its_bytes_show_to_be_a_copy_is_not_sent_twice(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BESIDE_KINDS; kind++) {
+        for (int how = 0; how < 4; how++) {
+            a_copy_of_what_is_not_told_is_not_sent((enum beside)kind, how & 1,
+                                                   how & 2 ? 5 : 1);
+        }
+    }
+}
+
 static void watch_all(void *arg, unsigned root, const char *root_path,
                       const char *session, bool done)
 {
@@ -388,6 +453,7 @@ int main(void)
         cmocka_unit_test(one_that_the_lock_file_tells_late_is_sent),
         cmocka_unit_test(one_that_others_have_copied_is_not_sent_twice),
         cmocka_unit_test(one_that_others_have_compressed_is_not_sent_twice),
+        cmocka_unit_test(one_that_its_bytes_show_to_be_a_copy_is_not_sent_twice),
         cmocka_unit_test(one_that_a_watched_lock_file_tells_late_is_sent_then),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),

@@ -34,6 +34,17 @@ static void lines(const struct rig *rig, const char *file, int from, int to)
     in_session(rig, script);
 }
 
+/* The same, of lines that may be in several files. */
+static void names(const struct rig *rig, const char *file, int from, int to)
+{
+    char script[400];
+    snprintf(script, sizeof script,
+             "for i in $(seq %d %d); do "
+             "echo '{\"type\":\"dictionary_update\",\"n\":'$i'}'; done >>%s",
+             from, to, file);
+    in_session(rig, script);
+}
+
 static void rotate(const struct rig *rig, bool packs)
 {
     in_session(rig, "for n in 9 8 7 6 5 4 3 2 1; do for z in .gz ''; do "
@@ -186,7 +197,7 @@ static void the_own_file_is_not_the_last_one_that_was_read_for_it(void **state)
     }
 }
 
-/* Files of the same lines: all of them in order tell which one it is. */
+/* Files of the same names: all of them in order tell which one it is. */
 static void of_files_alike_the_order_tells_which_one_it_is(void **state)
 {
     (void)state;
@@ -195,13 +206,13 @@ static void of_files_alike_the_order_tells_which_one_it_is(void **state)
         lines(rig, "device.log", 0, 1);
         for (int i = 0; i < 3; i++) {
             rotate(rig, false);
-            lines(rig, "device.log", 5, 6);
+            names(rig, "device.log", 5, 6);
         }
         rig_start(rig);
         run(rig);
         assert_stored(rig, "0 1 5 6 5 6 5 6 ");
         rotate(rig, false);
-        lines(rig, "device.log", 5, 7);
+        names(rig, "device.log", 5, 7);
         if (gone) {
             in_session(rig, "rm device.4.log");
         }
@@ -537,9 +548,71 @@ static void a_backend_that_goes_back_gets_what_it_lacks(void **state)
     rig_delete(rig);
 }
 
+/* As by logrotate with `copy`, by ln, and by gzip -k. */
+static const char *const copies[] = {"cp device.log device.1.log",
+                                     "ln device.log device.1.log",
+                                     "gzip -c device.log >device.1.log.gz"};
+
+static void a_copy_of_the_active_file_is_not_sent_twice(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 8 * sizeof copies / sizeof *copies; how++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        bool seen = how & 1;
+        lines(rig, "device.log", 0, 2);
+        if (how & 2) {
+            rotate(rig, false);
+            lines(rig, "device.log", 3, 5);
+        }
+        if (seen) {
+            rig_start(rig);
+            run(rig);
+        }
+        in_session(rig, "[ ! -e device.1.log ] || mv device.1.log device.2.log");
+        in_session(rig, copies[how / 8]);
+        if (seen) {
+            run(rig);
+        } else {
+            rig_start(rig);
+        }
+        lines(rig, "device.log", 6, 7);
+        run(rig);
+        const char *all = how & 2 ? "0 1 2 3 4 5 6 7 " : "0 1 2 6 7 ";
+        assert_stored(rig, all);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        if (how & 4) {
+            in_session(rig, "rm device.1.log*");
+            in_session(rig, "[ ! -e device.2.log ] || mv device.2.log device.1.log");
+            run(rig);
+            rotate(rig, false);
+            lines(rig, "device.log", 8, 9);
+            run(rig);
+            assert_stored(rig, how & 2 ? "0 1 2 3 4 5 6 7 8 9 " : "0 1 2 6 7 8 9 ");
+        }
+        rig_delete(rig);
+    }
+}
+
+/* Files of few records begin alike: all of one may stand in the next one. */
+static void a_file_of_nothing_but_first_lines_is_no_copy(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    lines(rig, "device.log", 0, 0);
+    in_session(rig, "echo '{\"type\":\"dictionary_update\",\"n\":1}' >>device.log");
+    in_session(rig, "cp device.log device.1.log");
+    lines(rig, "device.log", 2, 3);
+    rig_start(rig);
+    run(rig);
+    assert_stored(rig, "0 1 0 1 2 3 ");
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_of_the_active_file_is_not_sent_twice),
+        cmocka_unit_test(a_file_of_nothing_but_first_lines_is_no_copy),
         cmocka_unit_test(a_session_of_the_11_layout_goes_by_positions),
         cmocka_unit_test(a_lost_state_costs_nothing_however_often_files_were_renamed),
         cmocka_unit_test(

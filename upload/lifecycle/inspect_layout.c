@@ -60,7 +60,7 @@ static bool inspect_may_be_compressed(const struct session *session,
     const struct engine_config *config = &session->root->engine->config;
     return scan->layout == SESSION_SHIFTING && !config->once &&
            (reason == UNREAD_LAYOUT || reason == UNREAD_SECOND ||
-            reason == UNREAD_DAMAGED) &&
+            reason == UNREAD_BEYOND || reason == UNREAD_DAMAGED) &&
            config->sys->wall_s() - scan->last_write_s < COMPRESSES_FOR_S;
 }
 

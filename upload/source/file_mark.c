@@ -4,6 +4,8 @@
 #include "upload/source/file_mark.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -12,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "upload/http/encode.h"
+#include "upload/source/ndjson.h"
 
 /* Few enough to be read again with each batch. */
 #define MARK_MOST_BYTES 4096u
@@ -20,6 +23,10 @@
 #define COMPARE_COST (16u << 10)
 /* What is compared there is remembered: it took long, which nobody can do too often. */
 #define KEPT_FROM_BYTES (1u << 20)
+/* Of a file that may be a copy of the beginning of another one. */
+#define COPY_FIRST_BYTES 4096u
+#define COPY_BYTES       (64u << 10)
+#define COPY_COST_MOST   (4 * COPY_BYTES)
 
 struct file_known file_known_of(int fd)
 {
@@ -186,4 +193,59 @@ struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at)
         mark = (struct record_mark){0};
     }
     return mark;
+}
+
+/* What stands at the beginning of a file, and is compared with that of another one. */
+struct file_copy {
+    const struct sys *sys;
+    int of;
+    int fd;
+    bool gz;
+    struct gz_cache *cache;
+};
+
+static ssize_t file_copy_read(const struct file_copy *c, char *buf, size_t size)
+{
+    struct gz_cache once = {.read_most = COPY_COST_MOST};
+    size_t len = 0;
+    if (!c->gz) {
+        return file_pread_full(c->sys, c->fd, buf, size, 0);
+    }
+    gpufl_status status = gz_cache_read(&once, c->fd, 0, buf, size, &len);
+    bool is_gz = !once.plain && !once.failed;
+    gz_cache_close(&once);
+    if (c->cache) {
+        gz_cache_note(c->cache, once.work);
+    }
+    return is_gz && (status == GPUFL_OK || status == GPUFL_ERR_FORMAT) ? (ssize_t)len
+                                                                       : -1;
+}
+
+/* \return how many bytes are the same, 0 if one differs. */
+static size_t file_copy_same(const struct file_copy *c, char *own, char *of, size_t size)
+{
+    ssize_t n = file_copy_read(c, own, size);
+    bool same = n > 0 && file_pread_full(c->sys, c->of, of, (size_t)n, 0) == n &&
+                memcmp(own, of, (size_t)n) == 0;
+    return same ? (size_t)n : 0;
+}
+
+/* Usual files differ in their first block. */
+bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, struct gz_cache *cache)
+{
+    const struct file_copy c = {sys, of, fd, gz, cache};
+    char own[COPY_FIRST_BYTES];
+    char other[COPY_FIRST_BYTES];
+    struct stat st;
+    struct stat larger;
+    if (fstat(fd, &st) < 0 || fstat(of, &larger) < 0 ||
+        (!gz && st.st_size > larger.st_size) ||
+        !file_copy_same(&c, own, other, sizeof own)) {
+        return false;
+    }
+    char *both = malloc(2 * COPY_BYTES);
+    size_t n = both ? file_copy_same(&c, both, both + COPY_BYTES, COPY_BYTES) : 0;
+    bool is = ndjson_has_row(both, n);
+    free(both);
+    return is;
 }

@@ -40,6 +40,32 @@ bool ndjson_find_type(const char *text, size_t len, const char *type,
     return false;
 }
 
+static bool ndjson_is_repeated(const char *line, size_t len)
+{
+    static const char *const type[] = {RECORD_JOB_START,         RECORD_DICTIONARY,
+                                       RECORD_CAPABILITIES,      RECORD_PM_SAMPLING,
+                                       RECORD_DEVICE_PROPERTIES, RECORD_SASS_CONFIG};
+    struct record_text is;
+    bool repeated = !record_field_text(line, len, "type", &is);
+    for (size_t i = 0; !repeated && i < sizeof type / sizeof *type; i++) {
+        repeated = is.len == strlen(type[i]) && memcmp(is.at, type[i], is.len) == 0;
+    }
+    return repeated;
+}
+
+bool ndjson_has_row(const char *text, size_t len)
+{
+    const char *end;
+    while (len && (end = memchr(text, '\n', len))) {
+        if (!ndjson_is_repeated(text, (size_t)(end - text))) {
+            return true;
+        }
+        len -= (size_t)(end - text) + 1;
+        text = end + 1;
+    }
+    return false;
+}
+
 struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits limits)
 {
     struct ndjson_cut cut = {0};

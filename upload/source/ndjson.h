@@ -30,6 +30,10 @@ struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits 
 /** True when \p line (without newline) is a shutdown record. */
 bool ndjson_is_shutdown(const char *line, size_t len);
 
+/** \return true if one whole line of \p text is of a type that writers do not repeat, as
+ * they do with names, at the beginning of each file. */
+bool ndjson_has_row(const char *text, size_t len);
+
 /** Finds the first line of \p text whose type is \p type; the last line may be cut.
  *  \p line is borrowed of \p text, without its newline. */
 bool ndjson_find_type(const char *text, size_t len, const char *type,

@@ -161,22 +161,6 @@ static void scan_note_next(struct scan *scan, const struct scanned_dir *dir,
     }
 }
 
-/* Writers put records only into files with `.log` in their names, and so do the tools
- * that rename or copy those: `device.log.1`, `device.log~`, `.device.log.Xy12Ab`. */
-static void note_other(struct scan *scan, const char *file)
-{
-    static const char *const known[] = {".", "..", ".failed", LAYOUT_UPLOADED};
-    bool ours = strncmp(file, LAYOUT_OWN_PREFIX, sizeof LAYOUT_OWN_PREFIX - 1) == 0;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        ours = ours || strcmp(file, known[i]) == 0;
-    }
-    if (!ours && strstr(file, ".log")) {
-        unread_add(&scan->unread, UNREAD_NAME, file);
-    } else if (!ours) {
-        unread_add_other(&scan->unread, file);
-    }
-}
-
 static bool is_file(int dir, const char *file)
 {
     struct stat st;
@@ -212,7 +196,7 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scanned_dir *
         marks->manifest = true;
         break;
     case LAYOUT_OTHER:
-        note_other(scan, file);
+        unread_add_name(&scan->unread, file);
         break;
     }
     return GPUFL_OK;
@@ -289,18 +273,34 @@ static void scan_note_told(const struct sys *sys, int dir, struct scan_channel *
     }
 }
 
+/* Beside the active file, what another program gave its next number is none of ours. */
+static void scan_note_beside(const struct sys *sys, int dir, struct scan *scan,
+                             struct scan_channel *c, const struct active_files *told)
+{
+    uint32_t number = scan->layout == SESSION_LIVE ? c->highest : c->lowest == 1;
+    if (scan->layout == SESSION_WINDOWS || !c->has_active || !number ||
+        !told_note_beyond(sys, dir, c->name, number, told, &scan->unread)) {
+        return;
+    }
+    scan_numbers_remove(&c->rotated, number);
+    c->highest_shifting = scan_numbers_highest(&c->rotated);
+    c->lowest = c->lowest < number ? c->lowest : scan_numbers_lowest(&c->rotated);
+    uint32_t below = number > SCAN_SHIFTING_MAX ? number - 1 : c->highest_shifting;
+    c->highest = c->highest > number ? c->highest : below;
+}
+
 /* The number that a file got when it was sealed: it is missed also as the last one. */
 static gpufl_status scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
-    struct active_files told;
+    struct active_files told = {0};
     bool now = false;
     gpufl_status status = scan->layout == SESSION_LIVE && scan->has_lock
                               ? told_read(sys, dir, &told, &now)
                               : GPUFL_ERR_NOT_FOUND;
-    for (unsigned i = 0; status == GPUFL_OK && i < scan->channels; i++) {
+    for (unsigned i = 0; status != GPUFL_ERR_IO && i < scan->channels; i++) {
         struct scan_channel *c = &scan->channel[i];
         enum channel index = channel_named(c->name);
-        told_note_beyond(dir, c->name, &told, &c->lowest, &c->highest, &scan->unread);
+        scan_note_beside(sys, dir, scan, c, &told);
         bool later = scan->is_copy && index != CHANNEL_COUNT &&
                      told_differs(dir, index, &told, c->highest);
         scan_note_told(sys, dir, c, &told, now);

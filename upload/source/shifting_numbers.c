@@ -17,6 +17,7 @@
 #include "schema/records.h"
 #include "upload/source/listing.h"
 #include "upload/source/ndjson.h"
+#include "upload/source/told.h"
 
 #define FEW_NUMBERS 4u /* that are tried without a look at the directory */
 /* Of what a writer leaves, it is 2 KiB. */
@@ -100,6 +101,27 @@ static bool number_is_cut(const struct sys *sys, const struct tail_where *w, int
     return ends_before || (n >= 0 && shifting_head(data, (size_t)n) == 0);
 }
 
+/* Whether \p fd, which has number 1, is a copy of the active file. */
+static bool number_is_copy(const struct sys *sys, const struct tail_where *w, int fd,
+                           bool gz)
+{
+    static const struct active_files nothing;
+    struct tail_where in;
+    struct told_beside b = {sys, -1, w->channel, 1, -1, fd, gz, w->cache};
+    char name[LAYOUT_PATH_MAX];
+    layout_active(name, w->channel, false);
+    b.dir = tail_where_enter(sys, w, &in);
+    b.active = b.dir >= 0 ? file_open(sys, b.dir, name) : -1;
+    bool copy = b.active >= 0 && told_is_anothers(&b, &nothing);
+    if (b.active >= 0) {
+        close(b.active);
+    }
+    if (b.dir >= 0) {
+        close(b.dir);
+    }
+    return copy;
+}
+
 int shifting_number_open(const struct sys *sys, const struct tail_where *w,
                          uint32_t number, bool *gz)
 {
@@ -113,6 +135,11 @@ int shifting_number_open(const struct sys *sys, const struct tail_where *w,
             close(fd);
             fd = packed;
         }
+    }
+    if (fd >= 0 && number == 1 && number_is_copy(sys, w, fd, *gz)) {
+        close(fd);
+        fd = -1;
+        errno = ENOENT;
     }
     if (fd < 0 && errno == ELOOP) {
         errno = ENOENT;

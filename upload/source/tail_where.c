@@ -66,41 +66,43 @@ int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
     return -1;
 }
 
-/* What it told on an earlier boot counts if `earlier` is set. */
-static gpufl_status tail_where_read_told(const struct sys *sys,
-                                         const struct tail_where *w, bool earlier,
-                                         struct active_files *told)
+/* \return false if its writer has told nothing on this boot. */
+static bool tail_where_read_told(const struct sys *sys, const struct tail_where *w,
+                                 struct active_files *told)
 {
     struct tail_where in;
     bool now = false;
     int dir = tail_where_enter(sys, w, &in);
-    gpufl_status s = dir >= 0 ? told_read(sys, dir, told, &now) : GPUFL_ERR_NOT_FOUND;
+    bool read = dir >= 0 && told_read(sys, dir, told, &now) == GPUFL_OK && now;
     if (dir >= 0) {
         close(dir);
     }
-    return s == GPUFL_OK && !now && !earlier ? GPUFL_ERR_NOT_FOUND : s;
+    return read;
 }
 
-/* A rename gives one file either name, never both. \return -1: it is not known now. */
+/* \return -1: it is not known now. */
 static int tail_where_is_beside(const struct sys *sys, const struct tail_where *w,
-                                int active, int numbered)
+                                int active, int numbered, bool gz)
 {
-    struct stat is;
-    struct stat other;
-    struct active_files told;
-    gpufl_status status = tail_where_read_told(sys, w, true, &told);
-    if (status == GPUFL_ERR_IO || fstat(active, &is) < 0 || fstat(numbered, &other) < 0) {
-        return -1;
+    struct active_files told = {0};
+    struct tail_where in;
+    bool now;
+    struct told_beside b = {sys, -1, w->channel, w->file, active, numbered, gz, w->cache};
+    b.dir = tail_where_enter(sys, w, &in);
+    gpufl_status s = b.dir < 0 ? GPUFL_ERR_NOT_FOUND : told_read(sys, b.dir, &told, &now);
+    int beside = s == GPUFL_ERR_IO ? -1 : told_is_anothers(&b, &told);
+    if (b.dir >= 0) {
+        close(b.dir);
     }
-    return status == GPUFL_OK && told_number_at(&told, w->channel, &is) == w->file &&
-           (is.st_ino != other.st_ino || is.st_nlink > 1);
+    return beside;
 }
 
 int tail_where_open_sealed(const struct sys *sys, const struct tail_where *w, int active,
                            bool *gz)
 {
     int fd = tail_where_open_either(sys, w, w->file, gz);
-    int beside = fd >= 0 && active >= 0 ? tail_where_is_beside(sys, w, active, fd) : 0;
+    int beside =
+        fd >= 0 && active >= 0 ? tail_where_is_beside(sys, w, active, fd, *gz) : 0;
     if (beside) {
         close(fd);
         errno = beside > 0 ? ENOENT : EIO;
@@ -225,7 +227,7 @@ static bool tail_where_is_written(const struct sys *sys, const struct tail_where
                                   const struct stat *next)
 {
     struct active_files told;
-    return tail_where_read_told(sys, w, false, &told) == GPUFL_OK &&
+    return tail_where_read_told(sys, w, &told) &&
            ((gz && told_number(&told, w->channel) == w->file) ||
             told_number_at(&told, w->channel, sealed) ||
             told_number_at(&told, w->channel, next) == w->file);
@@ -311,7 +313,7 @@ enum file_match tail_where_told(const struct sys *sys, const struct tail_where *
 bool tail_where_reaches_told(const struct sys *sys, const struct tail_where *w)
 {
     struct active_files told;
-    return tail_where_read_told(sys, w, false, &told) == GPUFL_OK &&
+    return tail_where_read_told(sys, w, &told) &&
            told_is_reached(&told, w->channel, w->file, w->offset);
 }
 

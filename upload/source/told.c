@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "schema/plain_object.h"
+#include "upload/source/file_mark.h"
 #include "upload/source/gz_file.h"
 
 #define TOLD_DEPTH 16
@@ -329,31 +330,58 @@ bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32
 }
 
 /* A rename gives one file either name, and never both. */
-static bool told_is_beyond(int dir, const char *file, const struct stat *active)
-{
-    struct stat st;
-    return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-           (st.st_ino != active->st_ino || st.st_nlink > 1);
-}
-
-void told_note_beyond(int dir, const char *channel, const struct active_files *told,
-                      uint32_t *lowest, uint32_t *highest, struct unread *unread)
+static bool told_is_link(const struct told_beside *b, const struct stat *active,
+                         const struct stat *numbered)
 {
     char name[LAYOUT_PATH_MAX];
-    struct stat st;
-    layout_active(name, channel, false);
-    bool active = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    const uint32_t number = active ? told_number_at(told, channel, &st) : 0;
+    struct stat now;
+    layout_active(name, b->channel, false);
+    return numbered->st_nlink > 1 && active->st_ino == numbered->st_ino &&
+           active->st_dev == numbered->st_dev &&
+           fstatat(b->dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           now.st_ino == numbered->st_ino;
+}
+
+bool told_is_anothers(const struct told_beside *b, const struct active_files *told)
+{
+    enum channel c = channel_named(b->channel);
+    struct stat active;
+    struct stat numbered;
+    if (fstat(b->active, &active) < 0 || fstat(b->numbered, &numbered) < 0) {
+        return false;
+    }
+    if (active.st_ino == numbered.st_ino) {
+        return told_is_link(b, &active, &numbered);
+    }
+    bool sealed = c != CHANNEL_COUNT &&
+                  (told->number[c] > b->number || told_is_file(told, c, &numbered));
+    return told_number_at(told, b->channel, &active) == b->number ||
+           (!sealed && file_copy_is(b->sys, b->active, b->numbered, b->gz, b->cache));
+}
+
+bool told_note_beyond(const struct sys *sys, int dir, const char *channel,
+                      uint32_t number, const struct active_files *told,
+                      struct unread *unread)
+{
+    char name[LAYOUT_PATH_MAX];
     bool beyond = false;
-    for (int gz = 0; number && number == *highest && gz < 2; gz++) {
+    layout_active(name, channel, false);
+    struct told_beside b = {.sys = sys, .dir = dir, .channel = channel, .number = number};
+    b.active = file_open(sys, dir, name);
+    for (int gz = 0; b.active >= 0 && gz < 2; gz++) {
         layout_numbered(name, channel, number, gz);
-        if (told_is_beyond(dir, name, &st)) {
+        b.gz = gz;
+        b.numbered = file_open(sys, dir, name);
+        if (b.numbered >= 0 && told_is_anothers(&b, told)) {
             unread_add(unread, UNREAD_BEYOND, name);
             beyond = true;
         }
+        if (b.numbered >= 0) {
+            close(b.numbered);
+        }
     }
-    if (beyond) {
-        *highest = number - 1;
-        *lowest = *lowest < number ? *lowest : 0;
+    if (b.active >= 0) {
+        close(b.active);
     }
+    return beyond;
 }

@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
+#include "upload/source/gz_cache.h"
 #include "upload/source/identity.h"
 #include "upload/source/unread.h"
 
@@ -104,11 +105,28 @@ bool told_differs(int dir, enum channel channel, const struct active_files *told
 bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32_t file,
                      bool *failed);
 
-/** Where the active file of \p channel in \p dir is the one that its writer told, what
- * has its number was made by another program, as by logrotate with `copy`, and would be
- * read twice: it is added to \p unread, and *lowest and *highest, of the numbers that are
- * there, are those of others. Nothing is done where a higher number is there. */
-void told_note_beyond(int dir, const char *channel, const struct active_files *told,
-                      uint32_t *lowest, uint32_t *highest, struct unread *unread);
+/** A numbered file beside the active one of its channel. */
+struct told_beside {
+    const struct sys *sys;
+    int dir;
+    const char *channel;
+    uint32_t number;
+    int active;             /**< its descriptor */
+    int numbered;           /**< the same */
+    bool gz;                /**< the numbered one is compressed */
+    struct gz_cache *cache; /**< is told what that cost; NULL = nobody is */
+};
+
+/** \return true if the numbered file was made by another program, as by logrotate with
+ * `copy`, and would be read twice: the active one has that number, as its writer \p told;
+ * both are one file; or the active one begins with it, and the writer told no higher
+ * number. Where nothing was told, \p told is all zero. */
+bool told_is_anothers(const struct told_beside *beside, const struct active_files *told);
+
+/** Adds file \p number of \p channel in \p dir to \p unread, in each form that is
+ * another program's. \return true if one is. */
+bool told_note_beyond(const struct sys *sys, int dir, const char *channel,
+                      uint32_t number, const struct active_files *told,
+                      struct unread *unread);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "schema/layout.h"
 
 #define UNREAD_KEY_(id, key, text)  [UNREAD_##id] = (key),
 #define UNREAD_TEXT_(id, key, text) [UNREAD_##id] = (text),
@@ -54,7 +55,18 @@ void unread_add(struct unread *unread, enum unread_reason reason, const char *na
     unread->mark += unread->mark == 0;
 }
 
-void unread_add_other(struct unread *unread, const char *name)
+/* Writers put records only into files with `.log` in their names, and so do the tools
+ * that rename or copy those: `device.log.1`, `device.log~`, `.device.log.Xy12Ab`. */
+void unread_add_name(struct unread *unread, const char *name)
 {
-    unread_count(&unread->other, name);
+    static const char *const known[] = {".", "..", ".failed", LAYOUT_UPLOADED};
+    bool ours = strncmp(name, LAYOUT_OWN_PREFIX, sizeof LAYOUT_OWN_PREFIX - 1) == 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        ours = ours || strcmp(name, known[i]) == 0;
+    }
+    if (!ours && strstr(name, ".log")) {
+        unread_add(unread, UNREAD_NAME, name);
+    } else if (!ours) {
+        unread_count(&unread->other, name);
+    }
 }

@@ -18,7 +18,7 @@
     X(SECOND, "second_form",                                                             \
       "the file is there uncompressed, too: remove the one that holds less "             \
       "uncompressed, as `zcat X.gz | cmp - X` tells, or either if they are equal")       \
-    X(BEYOND, "beyond", "the file that is still written has this number")                \
+    X(BEYOND, "beyond", "the active file has its number, or begins with what it holds")  \
     X(DAMAGED, "damaged", "it cannot be read to its end")
 
 #define UNREAD_ENUM_(id, key, text) UNREAD_##id,
@@ -46,7 +46,7 @@ const char *unread_text(enum unread_reason reason);
 /** Adds \p name, which may hold records. */
 void unread_add(struct unread *unread, enum unread_reason reason, const char *name);
 
-/** Adds \p name, which cannot. */
-void unread_add_other(struct unread *unread, const char *name);
+/** Adds \p name, which no layout has, unless it is part of the protocol. */
+void unread_add_name(struct unread *unread, const char *name);
 
 #endif
