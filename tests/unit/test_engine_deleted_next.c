@@ -15,6 +15,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/rig_session.h"
 #include "upload/core/held.h"
+#include "upload/resolve/resolve.h"
 #include "upload/source/unread.h"
 
 #define HELD_BACK 77
@@ -331,6 +332,18 @@ static void number_it(const struct session_dir *dir, enum beside kind, int numbe
     assert_int_equal(renameat(dir->own.fd, from, dir->own.fd, to), 0);
 }
 
+static void a_copy_that_was_given_up_stays_so(struct rig *rig,
+                                              const struct session_dir *dir)
+{
+    struct resolve_result result;
+    resolve_in_first_root(rig->engine, dir->id, NULL, &result);
+    run_at_rest(rig);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    const unsigned said = rig_count(rig, TRANSPORT_COMPLETE);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), said);
+}
+
 static void a_copy_of_what_is_not_told_is_not_sent(enum beside kind, bool nothing,
                                                    int number)
 {
@@ -354,6 +367,9 @@ static void a_copy_of_what_is_not_told_is_not_sent(enum beside kind, bool nothin
     assert_int_equal(stored(rig, &dir)->end.at.file, 1);
     assert_int_equal(beyond_said, 1);
     assert_int_equal(rig_summary(rig).sessions_done, 0);
+    if (!nothing) {
+        a_copy_that_was_given_up_stays_so(rig, &dir);
+    }
     rig_delete(rig);
 }
 

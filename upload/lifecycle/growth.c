@@ -73,6 +73,15 @@ static uint64_t growth_either(struct growth_channel *c, uint32_t number)
     return plain ? plain : growth_bytes(c, number, true);
 }
 
+/* Where a person gave up what is not read, it may be a copy of the active file. */
+static uint64_t growth_numbered(struct growth_channel *c, uint32_t number)
+{
+    const struct sys *sys = c->root->engine->config.sys;
+    bool copy = c->of->unread_given_up &&
+                scan_number_is_copy(sys, c->dir, c->path, c->name, number);
+    return copy ? 0 : growth_either(c, number);
+}
+
 /* \return how much there is that was not sent, in bytes of lines. */
 static uint64_t growth_of_channel(struct growth_channel *c)
 {
@@ -86,9 +95,9 @@ static uint64_t growth_of_channel(struct growth_channel *c)
         c->same_size = last == offset;
         return last == offset ? 0 : last;
     }
-    uint64_t later = growth_either(c, c->at.file + 1);
+    uint64_t later = growth_numbered(c, c->at.file + 1);
     c->later = later != 0;
-    uint64_t sealed = c->at.file ? growth_either(c, c->at.file) : 0;
+    uint64_t sealed = c->at.file ? growth_numbered(c, c->at.file) : 0;
     c->same_size = (sealed ? sealed : active) == offset;
     c->shorter = (sealed ? sealed : active) < offset;
     if (sealed) {
@@ -273,20 +282,6 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
     return grew && !gz->busy;
 }
 
-/* One with other names, or with compressed active files, may hold what is not read. */
-static bool growth_is_odd(const struct scanning *scanning)
-{
-    const struct scan *found = &scanning->found;
-    bool odd = found->unread.names > 0;
-    for (unsigned i = 0; i < found->channels; i++) {
-        const struct scan_channel *c = &found->channel[i];
-        bool misplaced =
-            scanning->marks.sidecar ? c->has_active : c->highest != c->highest_shifting;
-        odd = odd || c->has_active_gz || (misplaced && !scanning->dir.live);
-    }
-    return odd;
-}
-
 /* The number of the file in which it ended: the newest that is there, or the one before,
  * if it was rotated since. */
 static uint32_t growth_index(struct growth_channel *c, const struct scan_channel *found)
@@ -329,7 +324,7 @@ static bool growth_has_later(struct growth_channel *c, const struct scanning *sc
     }
     uint32_t highest = live || windows ? found->highest : found->highest_shifting;
     uint32_t read = c->at.kind == STREAM_VERBATIM ? c->at.file - 1 : c->at.file;
-    return highest > read && (windows || growth_either(c, highest));
+    return highest > read && (windows || growth_numbered(c, highest));
 }
 
 /* As at an inspection, all that is there of a session of windows counts as sent if
@@ -372,9 +367,9 @@ static enum growth_names growth_look_at_names(struct root *root,
     bool later = all && growth_any_later(root, s, &scanning);
     root->inspected += scanning.names / INSPECTION_NAMES;
     close(dir);
-    return later                              ? GROWTH_NAMES_LATER
-           : !all || growth_is_odd(&scanning) ? GROWTH_NAMES_ODD
-                                              : GROWTH_NAMES_READ;
+    return later                            ? GROWTH_NAMES_LATER
+           : !all || scan_is_odd(&scanning) ? GROWTH_NAMES_ODD
+                                            : GROWTH_NAMES_READ;
 }
 
 bool growth_of_names(struct root *root, struct parked_session *s)

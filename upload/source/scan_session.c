@@ -43,6 +43,35 @@ bool scan_hides_end(const struct scan *scan)
     return hides;
 }
 
+bool scan_is_odd(const struct scanning *scanning)
+{
+    const struct scan *found = &scanning->found;
+    bool odd = found->unread.names > 0;
+    for (unsigned i = 0; i < found->channels; i++) {
+        const struct scan_channel *c = &found->channel[i];
+        bool misplaced =
+            scanning->marks.sidecar ? c->has_active : c->highest != c->highest_shifting;
+        odd = odd || c->has_active_gz || (misplaced && !scanning->dir.live);
+    }
+    return odd;
+}
+
+bool scan_number_is_copy(const struct sys *sys, int root, const char *path,
+                         const char *channel, uint32_t number)
+{
+    struct active_files told = {0};
+    struct unread unread = {0};
+    bool now;
+    int dir = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0) {
+        return false;
+    }
+    bool copy = told_read(sys, dir, &told, &now) != GPUFL_ERR_IO &&
+                told_note_beyond(sys, dir, channel, number, &told, &unread);
+    close(dir);
+    return copy;
+}
+
 /* The active file is all that its writer has written of it: what was cut off of a copy of
  * it is there. A living writer tells a size before it writes, and is asked again. */
 static bool scan_active_is_whole(int dir, const struct scan_channel *c, bool lives)

@@ -28,6 +28,15 @@ bool scan_is_unlisted(const struct scan *scan);
  * shift, and the size of a compressed active file says nothing. */
 bool scan_hides_end(const struct scan *scan);
 
+/** \return true if what was listed shows files with other names, or compressed active
+ * ones, which may hold what is not read. */
+bool scan_is_odd(const struct scanning *scanning);
+
+/** \return true if file \p number of \p channel in `<root>/<path>`, a session of the live
+ * layout, is a copy of its active file, see told_is_anothers(). */
+bool scan_number_is_copy(const struct sys *sys, int root, const char *path,
+                         const char *channel, uint32_t number);
+
 /** Where the compressed active files of a session are compared with what else is there:
  * they may take any time. All zero at first; end with second_form_stop of `search`. */
 struct scan_second {
