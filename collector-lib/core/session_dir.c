@@ -305,17 +305,25 @@ bool session_dir_rotates_for(const struct session_dir *dir, enum channel channel
     return had > 0 && (had + len > dir->rotate_bytes || had + len > channel_file_limit());
 }
 
+/* A rotation may find that others have cut the file, and be unable to seal it. */
+static bool may_append(struct session_dir *dir, enum channel channel, size_t len)
+{
+    bool may = may_write(dir, channel);
+    if (may && session_dir_rotates_for(dir, channel, len)) {
+        session_dir_rotate(dir, channel);
+        may = may_write(dir, channel);
+    }
+    return may;
+}
+
 size_t session_dir_append(struct session_dir *dir, enum channel channel,
                           const char *lines, size_t len)
 {
     struct channel_file *file = &dir->file[channel];
     size_t done = 0;
     bool again = false;
-    if (!may_write(dir, channel)) {
+    if (!may_append(dir, channel, len)) {
         return 0;
-    }
-    if (session_dir_rotates_for(dir, channel, len)) {
-        session_dir_rotate(dir, channel);
     }
     while (done < len) {
         session_dir_tell_size(dir, channel, file->size_bytes + len);

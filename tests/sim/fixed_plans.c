@@ -373,6 +373,10 @@ static const struct {
      {PLAIN_OF(1 << 20, 10), .lacks = true},
      {STEP(KILL, 0, 0), BEGIN, WRITE(1), STEP(HALVE, 0, 4001), STEP(CUT_JOB, 8, 0),
       STEP(CUT_FILE, STEP_UNSEEN, 1500), WAIT(19000)}},
+    {"a_rotation_that_finds_a_cut_and_cannot_seal_the_file",
+     {PLAIN},
+     {BEGIN, STEP(HALVE, 0, 4001), STEP(PAUSE_JOB, 5, 7 * 30000), STEP(CUT_FILE, 1, 150),
+      WRITE(3), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

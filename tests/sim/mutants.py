@@ -114,6 +114,8 @@ MUTANTS = [
     ("a_cut_before_the_last_write_is_not_seen", "upload/source/told.c", "return last != '\\n';", "return false;"),
     ("a_line_is_written_behind_half_a_line_that_others_left", "collector-lib/core/active_name.c",
      "bool merges = are && begin < at;", "bool merges = are > 1 && begin < at;"),
+    ("a_line_is_written_behind_a_cut_that_a_rotation_finds", "collector-lib/core/session_dir.c",
+     "        may = may_write(dir, channel);\n", ""),
     ("a_file_that_was_cut_is_made_longer", "collector-lib/core/channel_file.c",
      "((uint64_t)st.st_size > file->torn_at &&", "((uint64_t)st.st_size != file->torn_at &&"),
     ("a_rotation_that_was_not_undone_stays", "collector-lib/core/channel_file.c",

@@ -334,6 +334,25 @@ static void nothing_is_written_behind_half_a_line_that_others_have_left(void **s
     recording_close(&r);
 }
 
+/* It is the append that notices the cut, as it would rotate. */
+static void nothing_is_written_behind_half_a_line_that_a_rotation_finds(void **state)
+{
+    (void)state;
+    struct recording r;
+    recording_open(&r);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    r.dir.rotate_bytes = strlen(LINE);
+    assert_int_equal(ftruncate(r.dir.file[CHANNEL_DEVICE].own.fd, 4), 0);
+    assert_int_equal(mkdirat(r.dir.own.fd, ".gpufl-next.device.2", 0755), 0);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), 0);
+    recording_has(&r, "{\"n\"");
+    assert_int_equal(unlinkat(r.dir.own.fd, ".gpufl-next.device.2", AT_REMOVEDIR), 0);
+    assert_int_equal(recording_append(&r, RLIM_INFINITY), strlen(LINE));
+    assert_int_equal(r.dir.file[CHANNEL_DEVICE].rotated, 1);
+    recording_has(&r, LINE);
+    recording_close(&r);
+}
+
 /* Between the look at the size and the append. */
 static void a_cut_just_before_an_append_merges_no_lines(void **state)
 {
@@ -388,6 +407,7 @@ int main(void)
         cmocka_unit_test(only_whole_lines_that_are_left_of_a_cut_file_count),
         cmocka_unit_test(an_append_that_is_over_is_told),
         cmocka_unit_test(nothing_is_written_behind_half_a_line_that_others_have_left),
+        cmocka_unit_test(nothing_is_written_behind_half_a_line_that_a_rotation_finds),
         cmocka_unit_test(a_cut_just_before_an_append_merges_no_lines),
         cmocka_unit_test(
             lines_that_a_cut_has_merged_are_not_sealed_before_they_are_cut_off),
