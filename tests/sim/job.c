@@ -110,9 +110,10 @@ void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms)
 {
     struct inode *file = job->over ? NULL : active_file(job, channel);
     uint64_t last = job->stream[channel].last_bytes;
-    /* What earlier calls of it wrote was seen already. */
+    /* What earlier calls of it wrote was seen already, and so was all of it if the job
+     * was paused behind it. */
     last = file && file->last_bytes < last ? file->last_bytes : last;
-    if (file && last > 1 && last <= file->size) {
+    if (file && job->stream[channel].at_once && last > 1 && last <= file->size) {
         file->hidden = 1 + salt % (last - 1);
         job->stream[channel].half = file;
         job->half_until_ms = kernel.now_ms + ms;
@@ -207,9 +208,11 @@ static void append_lines(struct job *job, int channel, const struct text *lines)
 {
     struct job_stream *st = &job->stream[channel];
     end_halves(job, false);
+    uint64_t since_ms = kernel.now_ms;
     size_t kept = has_begun(job, channel) ? append_now(job, channel, lines) : 0;
     st->begins = kept < lines->len && !job->old.layout;
     st->last_bytes = kept == lines->len ? kept : 0;
+    st->at_once = kernel.now_ms == since_ms;
     job->newest_deleted = job->newest_deleted && kept < lines->len;
     if (kept < lines->len) {
         history_say("job %d: %s: cannot write all%s", job->pid,

@@ -42,6 +42,7 @@ struct job_stream {
     struct text written;
     struct text expired; /**< what the origin had of it when it deleted the session */
     uint64_t last_bytes; /**< of the last write, if all of it was done */
+    bool at_once;        /**< the job was not paused meanwhile */
     unsigned lines;
     bool begins; /**< its first record is due: at first, and behind a write that failed */
 };
