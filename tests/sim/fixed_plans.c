@@ -28,8 +28,7 @@
 #define GATEWAY(status)             GATEWAY_IN(status, 89)
 #define GATEWAY_IN(status, percent) STEP(MOODY, 3 * (3 * (status) + 2) + 1, percent)
 
-/* Which call of a write is the second rename of a rotation. */
-#define PAUSE_AT 31
+#define PAUSE_AT 31 /* which call of a write is the second rename of a rotation */
 
 #define PLAIN                   PLAIN_OF(1500, 10)
 #define PLAIN_OF(rotate, lines) OF_JOBS(1, rotate, lines)
@@ -377,6 +376,9 @@ static const struct {
      {PLAIN},
      {BEGIN, STEP(HALVE, 0, 4001), STEP(PAUSE_JOB, 5, 7 * 30000), STEP(CUT_FILE, 1, 150),
       WRITE(3), END}},
+    {"a_lock_file_that_could_not_tell_of_the_next_file",
+     {PLAIN_OF(600, 10), .far = true},
+     {BEGIN, WRITE(2), STEP(PAUSE_JOB, 33, 2 * 30000), WRITE(2), STEP(KILL_JOB, 0, 0)}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

@@ -3,13 +3,16 @@
 #include "tests/support/check.h"
 
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/boot_id.h"
 #include "collector-lib/core/session_dir.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
@@ -181,6 +184,84 @@ static void one_that_the_lock_file_tells_late_is_sent(void **state)
         session_dir_close(&dir);
         rig_delete(rig);
     }
+}
+
+static int fstatfs_far(int fd, struct statfs *out)
+{
+    int rc = fstatfs(fd, out);
+    out->f_type = NFS_SUPER_MAGIC;
+    return rc;
+}
+
+static struct rig *rig_on_a_network_file_system(struct session_dir *dir)
+{
+    static struct sys far;
+    struct rig *rig = rig_positions_on(rig_new());
+    far = *rig->config.sys;
+    far.fstatfs = fstatfs_far;
+    rig->config.sys = &far;
+    *dir = (struct session_dir){0};
+    rig->config.flush_interval_ms = 0;
+    assert_int_equal(session_dir_open(dir, rig->root), GPUFL_OK);
+    append(dir, 0, false);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    return rig;
+}
+
+/* It ran on this host, and is gone: its lock, which is free, says nothing. */
+static void kill_writer(struct session_dir *dir)
+{
+    char path[2 * PATH_MAX];
+    char boot_id[BOOT_ID_TEXT];
+    char manifest[512];
+    boot_id_get(boot_id);
+    snprintf(path, sizeof path, "%s/" LAYOUT_MANIFEST, dir->path);
+    snprintf(manifest, sizeof manifest,
+             "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+             "\"session_id\":\"%s\",\"pid\":%d,\"boot_id\":\"%s\",\"start_ns\":1}\n",
+             dir->id, INT_MAX, boot_id);
+    assert_int_equal(remove(path), 0);
+    dirs_append(dir->path, LAYOUT_MANIFEST, manifest);
+    session_dir_close(dir);
+}
+
+/* As above, where locks are not believed. */
+static void one_that_a_killed_writer_did_not_tell_is_sent_after_its_silence(void **state)
+{
+    (void)state;
+    char earlier[LAYOUT_TOLD_BYTES];
+    struct session_dir dir;
+    struct rig *rig = rig_on_a_network_file_system(&dir);
+    assert_int_equal(pread(dir.lock.file.fd, earlier, sizeof earlier, 0), sizeof earlier);
+    append(&dir, 1, true);
+    assert_int_equal(pwrite(dir.lock.file.fd, earlier, sizeof earlier, 0),
+                     sizeof earlier);
+    kill_writer(&dir);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 1);
+    rig_run(rig, 90000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 2);
+    rig_delete(rig);
+}
+
+/* Another program has made it, and it is empty: nothing but silence says that its writer
+ * does not go on in the numbered one. */
+static void one_that_is_empty_is_not_gone_on_in_after_silence(void **state)
+{
+    (void)state;
+    struct session_dir dir;
+    struct rig *rig = rig_on_a_network_file_system(&dir);
+    rotate_as_others(&dir);
+    kill_writer(&dir);
+    rig_run(rig, 90000, false);
+    dirs_append(dir.path, "device.1.log", "{\"type\":\"x\",\"n\":1}\n");
+    engine_rescan(rig->engine);
+    rig_run(rig, 5000, false);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 2);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 1);
+    rig_delete(rig);
 }
 
 enum beside { BESIDE_COPY, BESIDE_LINK, BESIDE_GZ, BESIDE_KINDS };
@@ -467,6 +548,8 @@ int main(void)
         cmocka_unit_test(one_that_others_have_begun_is_not_gone_on_in),
         cmocka_unit_test(a_writer_killed_when_others_have_begun_one_has_ended),
         cmocka_unit_test(one_that_the_lock_file_tells_late_is_sent),
+        cmocka_unit_test(one_that_a_killed_writer_did_not_tell_is_sent_after_its_silence),
+        cmocka_unit_test(one_that_is_empty_is_not_gone_on_in_after_silence),
         cmocka_unit_test(one_that_others_have_copied_is_not_sent_twice),
         cmocka_unit_test(one_that_others_have_compressed_is_not_sent_twice),
         cmocka_unit_test(one_that_its_bytes_show_to_be_a_copy_is_not_sent_twice),

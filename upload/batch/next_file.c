@@ -32,7 +32,7 @@ bool next_file_is_final(const struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
     uint64_t now_ms = session->root->engine->config.sys->now_ms();
-    bool silent = session_writer_is_unprobed(session) && session_silent(session, now_ms);
+    bool silent = session_writer_is_silent(session, now_ms);
     return chunk->sealed ? (chunk->len && silent) || next_file_may_begin(st, chunk->len)
                          : session_writer_is_gone(session);
 }

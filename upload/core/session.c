@@ -317,6 +317,11 @@ bool session_silent(const struct session *session, uint64_t now_ms)
            now_ms - session->last_growth_ms >= SESSION_SILENCE_MS;
 }
 
+bool session_writer_is_silent(const struct session *session, uint64_t now_ms)
+{
+    return session_writer_is_unprobed(session) && session_silent(session, now_ms);
+}
+
 bool session_tells(const struct session *session)
 {
     return session->watched && session->writer == SESSION_WRITER_LIVES &&

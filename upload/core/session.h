@@ -268,6 +268,9 @@ bool session_writer_is_unprobed(const struct session *session);
 /** \return true if it has not grown for SESSION_SILENCE_MS. */
 bool session_silent(const struct session *session, uint64_t now_ms);
 
+/** \return true if so, and its writer could not be probed. */
+bool session_writer_is_silent(const struct session *session, uint64_t now_ms);
+
 /** \return true if the watcher reports whatever happens in it: its directory is watched,
  * and its living writer closes its files when it ends. */
 bool session_tells(const struct session *session);

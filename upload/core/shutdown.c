@@ -52,7 +52,7 @@ bool shutdown_is_last(const struct stream *st)
 const struct stream *shutdown_awaits(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    if (session_writer_is_unprobed(session) && session_silent(session, now_ms)) {
+    if (session_writer_is_silent(session, now_ms)) {
         return NULL;
     }
     for (unsigned i = 0; i < session->streams; i++) {

@@ -42,6 +42,7 @@ static bool stream_takes_any_number(const struct stream *st)
 struct tail_where stream_where(const struct stream *st)
 {
     const struct root *root = st->session->root;
+    const uint64_t now_ms = root->engine->config.sys->now_ms();
     return (struct tail_where){
         .root = root->fd,
         .path = st->session->path,
@@ -56,6 +57,7 @@ struct tail_where stream_where(const struct stream *st)
         .known = (struct file_known *)(uintptr_t)&st->known, /* a cache */
         .second = stream_second(st),
         .any_number = stream_takes_any_number(st),
+        .silent = session_writer_is_silent(st->session, now_ms),
         .head = st->head,
         .index = st->index,
         .before = st->session->layout == SESSION_SHIFTING ? &st->sealed : NULL,

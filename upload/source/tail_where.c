@@ -221,15 +221,18 @@ static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
 }
 
 /* Another program has given the active file its next number, as it is or compressed, and
- * its writer has not noticed yet; or has given that number to another file. */
+ * its writer has not noticed yet; or has given that number to another file. What it makes
+ * in its place is empty: where it is not, and the writer is silent, the disk has not
+ * taken what the lock file was to tell. */
 static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
                                   const struct stat *sealed, bool gz,
                                   const struct stat *next)
 {
     struct active_files told;
     return tail_where_read_told(sys, w, &told) &&
-           ((gz && told_number(&told, w->channel) == w->file) ||
-            told_number_at(&told, w->channel, sealed) ||
+           ((!(w->silent && next->st_size > 0) &&
+             ((gz && told_number(&told, w->channel) == w->file) ||
+              told_number_at(&told, w->channel, sealed))) ||
             told_number_at(&told, w->channel, next) == w->file);
 }
 

@@ -32,6 +32,7 @@ struct tail_where {
                           position, and of that: it is not decoded again; NULL = it is */
     bool any_number;   /**< live: whichever file is active is this one */
     bool tells_holes;  /**< a hole is told instead of being read: see tail_chunk */
+    bool silent; /**< live: a writer that cannot be probed has added nothing for long */
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */
