@@ -228,7 +228,8 @@ uint64_t uploader_next_ms(const struct uploader *u)
     return !u->agent && u->until_ms < next ? u->until_ms : next;
 }
 
-uint64_t uploader_refused_bytes(const struct uploader *u, const char *session)
+uint64_t uploader_refused_bytes(const struct uploader *u, const char *session,
+                                uint64_t *ranges)
 {
     uint64_t sum = 0;
     unsigned long long begin;
@@ -239,6 +240,7 @@ uint64_t uploader_refused_bytes(const struct uploader *u, const char *session)
         const char *range = strstr(line, session) ? strstr(line, " begin=") : NULL;
         if (range && sscanf(range, " begin=%llu end=%llu", &begin, &end) == 2) {
             sum += end - begin;
+            (*ranges)++;
         }
     }
     free(said);
