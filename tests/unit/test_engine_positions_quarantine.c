@@ -251,9 +251,51 @@ static void what_an_end_that_is_proved_covers_leaves_quarantine(void **state)
     }
 }
 
+static unsigned refused_before_said;
+
+static bool is_seventh(const char *raw, size_t len)
+{
+    return memmem(raw, len, "\"n\":7}", 6) != NULL;
+}
+
+static void count_refused_before(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    refused_before_said += strstr(line, "upload.refused_before ") != NULL &&
+                           strstr(line, " lines=1 ") != NULL;
+}
+
+static void lines_that_the_backend_alone_knows_to_be_refused_are_said_once(void **state)
+{
+    (void)state;
+    static const struct log log = {.level = LOG_AT_WARN, .write = count_refused_before};
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->positions.poison = is_seventh;
+    rig->config.log = &log;
+    refused_before_said = 0;
+    rig_start(rig);
+    rig_run(rig, 3600000, true);
+    unsigned ranges = (unsigned)rig_summary(rig).ranges_quarantined;
+    assert_true(ranges > 0);
+    assert_int_equal(refused_before_said, 0);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    for (int start = 0; start < 2; start++) {
+        rig_start(rig);
+        rig_run(rig, 3600000, true);
+        assert_int_equal(refused_before_said, ranges);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        rig_stop(rig);
+    }
+    rig_start(rig);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_that_the_backend_alone_knows_to_be_refused_are_said_once),
         cmocka_unit_test(what_was_deleted_behind_a_kept_file_is_a_loss),
         cmocka_unit_test(a_kept_file_that_somebody_took_is_missed),
         cmocka_unit_test(a_range_that_is_taken_the_second_time_has_left_quarantine),

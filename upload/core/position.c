@@ -188,6 +188,7 @@ static void position_note_lacks(struct stream *st, uint32_t skips)
 {
     bool lost = stream_is_lost_elsewhere(st);
     if (st->id && !st->lost && (lost || st->refused_lines < skips)) {
+        session_say_refused(st->session, stream_channel(st), st->refused_lines, skips);
         st->refused_lines = st->refused_lines < skips ? skips : st->refused_lines;
         st->keep = st->keep || lost;
         struct record_stream record = stream_record(st);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,21 @@ void session_say_hold(struct session *session, const char *channel, const char *
     trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
                 channel, reason);
     engine->trouble.stamp++;
+}
+
+void session_say_refused(struct session *session, const char *channel, uint64_t had,
+                         uint64_t lines)
+{
+    const struct log *log = session->root->engine->config.log;
+    uint32_t about = session_log_about(session);
+    if (lines > had) {
+        log_error(log, "upload.refused_before",
+                  "session=%s channel=%s lines=%" PRIu64
+                  " note=\"the backend knows that they were not sent as it had refused "
+                  "them; the journal does not have which these are\"",
+                  session->id, channel, lines - had);
+    }
+    log_about(log, about);
 }
 
 /* Who else could do something about it cannot even see what it is. */

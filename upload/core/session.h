@@ -210,6 +210,11 @@ uint32_t session_log_about(const struct session *session);
 /** Logs why \p channel waits ("*" = the whole session). */
 void session_say_hold(struct session *session, const char *channel, const char *reason);
 
+/** Logs that the backend knows of \p lines that were refused, if that is more than the
+ * \p had that were known here. */
+void session_say_refused(struct session *session, const char *channel, uint64_t had,
+                         uint64_t lines);
+
 /** Holds the whole session until something changes in its directory. */
 void session_hold(struct session *session, enum held_reason reason);
 
