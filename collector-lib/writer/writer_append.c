@@ -31,7 +31,7 @@ static size_t append_now(struct writer *w, enum channel channel, const struct te
         if (spool_fail(&w->spool, channel_name(channel), reason, now_ns,
                        now_ns + w->context.anchor_ns)) {
             memset(w->resumed, 0, sizeof w->resumed);
-            memset(w->reopened, 0, sizeof w->reopened);
+            memset(w->has_opening, 0, sizeof w->has_opening);
         }
     }
     spool_wrote(&w->spool, kept);
@@ -135,17 +135,22 @@ void writer_append_everywhere(struct writer *w, const struct text *text)
     }
 }
 
+static void give_opening(struct writer *w)
+{
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(w->dir, (enum channel)c) && !w->has_opening[c]) {
+            size_t kept = append_now(w, (enum channel)c, &w->opening);
+            w->has_opening[c] = kept == w->opening.len;
+        }
+    }
+}
+
 void writer_append_opening(struct writer *w)
 {
     memset(w->resumed, 0, sizeof w->resumed); /* the one that they had is older */
-    memset(w->reopened, 0, sizeof w->reopened);
-    if (w->spool.failed) {
-        return; /* writer_append_retry writes it */
-    }
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(w->dir, (enum channel)c)) {
-            append_now(w, (enum channel)c, &w->opening);
-        }
+    memset(w->has_opening, 0, sizeof w->has_opening);
+    if (!w->spool.failed) { /* else writer_append_retry writes it */
+        give_opening(w);
     }
 }
 
@@ -208,7 +213,7 @@ void writer_append_names(struct writer *w)
 static bool open_again(struct writer *w, enum channel channel)
 {
     const struct writer_sent all = all_names(w);
-    size_t opening = w->reopened[channel] ? 0 : w->opening.len;
+    size_t opening = w->has_opening[channel] ? 0 : w->opening.len;
     text_clear(&w->names_text);
     text_append(&w->names_text, w->opening.data, opening);
     format_names(w, &(struct writer_sent){0});
@@ -216,7 +221,7 @@ static bool open_again(struct writer *w, enum channel channel)
         return false;
     }
     size_t kept = append_now(w, channel, &w->names_text);
-    w->reopened[channel] = kept >= opening;
+    w->has_opening[channel] = kept >= opening;
     if (kept < w->names_text.len) {
         return false;
     }
@@ -230,7 +235,7 @@ void writer_append_replaced(struct writer *w)
 {
     for (int c = 0; c < CHANNEL_COUNT && !w->spool.paused; c++) {
         if (w->dir->lost_lines[c]) {
-            w->reopened[c] = false;
+            w->has_opening[c] = false;
             trace_log_rewind(&w->tracing.log);
             open_again(w, (enum channel)c);
         }
@@ -261,6 +266,7 @@ void writer_append_check_room(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
+        give_opening(w);                    /* where that failed meanwhile */
         memset(w->sent, 0, sizeof w->sent); /* readers may lack names */
         trace_log_rewind(&w->tracing.log);
     }

@@ -93,8 +93,8 @@ struct writer {
     struct file_names file_names[CHANNEL_COUNT];
     struct name_set lacking[FILE_DICTIONARIES];
     struct writer_sent sent[CHANNEL_COUNT];
-    bool reopened[CHANNEL_COUNT]; /* after a failed write, the opening is written again */
-    bool resumed[CHANNEL_COUNT];  /* after a failed write, it takes writes again */
+    bool has_opening[CHANNEL_COUNT]; /* the present one, behind the last failed write */
+    bool resumed[CHANNEL_COUNT];     /* after a failed write, it takes writes again */
     uint64_t scope_batches;
     uint64_t scope_row; /* of those that were written, and of those that are to be */
     struct losses lost_before; /* by earlier sessions of the process */

@@ -194,6 +194,28 @@ def devices_that_come_while_the_disk_is_full_are_told_once_it_is_not(place):
         equal((first["devices"], len(last["devices"])), ([], 2), f"{channel}: the table")
 
 
+def devices_that_come_while_recording_is_paused_for_want_of_room_and_writes_fail_are_told_at_its_end(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    full, started, refused = place.path / "full", place.path / "started", place.path / "refused"
+    job = _started(place, "init", "scope:step:10", "hold", "shutdown", GPUFL_LOG_MAX_SPOOL_BYTES="400000",
+                   FAKE_NVML_STARTED=str(started), FAKE_ERRNO=str(errno.ENOSPC), FAKE_FULL_DISK=str(full),
+                   FAKE_FULL_DISK_REFUSED=str(refused), LD_PRELOAD=str(lib.BUILD / "tests/fake/full_disk.so"))
+    until(lambda: list(place.logs.glob("[!.]*/system.log")), "the session")
+    planted = _session(place) / "planted.bin"
+    planted.write_bytes(b"x" * 500000)
+    until(lambda: "recording paused: spool_budget_exceeded" in job.log.read_text(), "no room")
+    full.touch()
+    started.touch()
+    until(lambda: refused.stat().st_size == 3, "the table is tried in each channel")
+    full.unlink()
+    planted.unlink()
+    until(lambda: b"device_metric_batch" in lib.on_disk(_session(place), "system"), "figures of devices")
+    job.communicate(b"")
+    equal(job.returncode, 0, job.log.read_text())
+    _check_table(_session(place))
+
+
 def _ends(session):
     return [r["type"] for r in collector.records(session, "system")].count("shutdown")
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: while the file $FAKE_FULL_DISK exists, writes to *.log fail with the number
- * in $FAKE_ERRNO, after half of the bytes. With $FAKE_FULL_DISK_TAKES nothing is created,
- * either, with "nothing" no byte is written over. */
+ * in $FAKE_ERRNO, after half of the bytes, and the file $FAKE_FULL_DISK_REFUSED gets a
+ * byte for each. With $FAKE_FULL_DISK_TAKES nothing is created, either, with "nothing" no
+ * byte is written over. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,16 @@ static bool is_full_for(const char *what)
     return takes && (!what || strcmp(takes, what) == 0) && is_full();
 }
 
+static void note_refused(ssize_t (*real)(int, const void *, size_t))
+{
+    const char *path = getenv("FAKE_FULL_DISK_REFUSED");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
+    if (fd >= 0) {
+        (void)!real(fd, "x", 1);
+        close(fd);
+    }
+}
+
 ssize_t write(int fd, const void *bytes, size_t size)
 {
     ssize_t (*real)(int, const void *, size_t) =
@@ -43,6 +54,7 @@ ssize_t write(int fd, const void *bytes, size_t size)
     if (size > 100) {
         return real(fd, bytes, size / 2);
     }
+    note_refused(real);
     errno = atoi(getenv("FAKE_ERRNO"));
     return -1;
 }

@@ -3,6 +3,7 @@
  *
  * FAKE_NVML_INIT=n      nvmlInit answers n
  * FAKE_NVML_INIT_MS=n   and takes so long
+ * FAKE_NVML_STARTED=path and answers once there is that file
  * FAKE_NVML_FAIL=name   that call fails with "not supported"
  * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
  *                       parts where FAKE_NVML_MIG is set
@@ -104,9 +105,9 @@ static void hang(const char *where)
     }
 }
 
-static void load_late(void)
+static void await_file(const char *variable)
 {
-    const char *until = getenv("FAKE_NVML_LOADED");
+    const char *until = getenv(variable);
     const struct timespec t = {.tv_nsec = 10000000};
     while (until && access(until, F_OK) != 0) {
         nanosleep(&t, NULL);
@@ -117,7 +118,7 @@ __attribute__((constructor)) static void load_slowly(void)
 {
     const char *path = getenv("FAKE_NVML_SLOW");
     struct timespec t = {.tv_nsec = 200000000};
-    load_late();
+    await_file("FAKE_NVML_LOADED");
     if (path) {
         say(path, "begun");
         nanosleep(&t, NULL);
@@ -140,6 +141,7 @@ int nvmlInit_v2(void)
 {
     hang("Init");
     take_ms("FAKE_NVML_INIT_MS");
+    await_file("FAKE_NVML_STARTED");
     const char *code = getenv("FAKE_NVML_INIT");
     return code ? atoi(code) : SUCCESS;
 }
