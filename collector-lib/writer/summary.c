@@ -160,11 +160,11 @@ static void render_figure(struct text *out, const char *name,
     }
 }
 
-static void render_devices(const struct summary *s, const struct gpu_info *info,
+static void render_devices(const struct summary *s, const struct summary_context *context,
                            struct text *out)
 {
     for (unsigned i = 0; i < s->devices; i++) {
-        text_printf(out, "\nGPU %u  %s\n", i, info[i].name);
+        text_printf(out, "\nGPU %u  %s\n", context->id[i], context->info[i].name);
         render_figure(out, "utilisation", &s->device[i].util_pct, 1, "%");
         render_figure(out, "memory", &s->device[i].used_mib, 1, "MiB");
         render_figure(out, "power", &s->device[i].power_mw, 1000, "W");
@@ -183,7 +183,7 @@ void summary_render(struct summary *s, const struct summary_context *context,
     if (context->kernels) {
         render_kernels(s, context->kernels, out);
     }
-    render_devices(s, context->info, out);
+    render_devices(s, context, out);
     if (s->cpu_pct_x100.count) {
         text_puts(out, "\nHost\n");
         render_figure(out, "CPU", &s->cpu_pct_x100, 100, "%");

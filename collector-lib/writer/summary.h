@@ -52,6 +52,7 @@ struct summary_context {
     const struct names *names;   /**< of scopes */
     const struct names *kernels; /**< NULL if none were traced */
     const struct gpu_info *info; /**< summary->devices entries */
+    const unsigned *id;          /**< likewise: their numbers in the files */
     uint64_t scopes;             /**< in the files */
     struct losses losses;
     uint64_t lost_bytes;

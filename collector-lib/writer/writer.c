@@ -281,6 +281,7 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
         .session_id = w->dir->id,
         .names = w->names,
         .kernels = w->tracing.log.names.kernels,
+        .id = w->sampler.id,
         .info = w->sampler.devices ? w->sampler.devices->info : NULL,
         .scopes = stats->scopes_recorded,
         .losses = writer_lines_losses(w),

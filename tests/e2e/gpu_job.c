@@ -648,6 +648,9 @@ int main(int argc, char **argv)
         modules(argv[1], 4096);
     } else if (strcmp(part, "devices") == 0) {
         devices();
+    } else if (strcmp(part, "devices, then held") == 0) {
+        devices();
+        getchar(); /* the end of the input */
     } else if (strncmp(part, "made during a fetch", 19) == 0) {
         made_during_a_fetch(argv[1], strstr(part, "gone") != NULL,
                             strstr(part, "anew") != NULL);

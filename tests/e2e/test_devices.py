@@ -2,11 +2,13 @@
 """Devices: NVML, CUDA and CUPTI number them each in its own way, and a session has one number for
 each, by UUID. On fake drivers; tests/gpu/prove.py asks the same of real ones."""
 import collections
+import shutil
+import subprocess
 import sys
 import uuid
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
 import test_collector as collector
 import test_trace as trace
 
@@ -64,6 +66,28 @@ def rows_that_come_before_the_driver_answers_name_the_device_that_it_tells(place
     _numbers(session, *(p["id"] for p in sorted(_properties(session), key=lambda p: p["cuda_ordinal"])))
     equal({d["id"]: d["uuid"] for d in collector.last_start(session, "device")["devices"]},
           {p["id"]: p["uuid"] for p in _properties(session)}, "the same devices")
+
+
+def the_report_numbers_devices_as_the_files_do(place):
+    """What is traced before the driver answers is numbered first: here CUDA's 1, which NVML lists first or second."""
+    for uuids, numbers in ((NVML, [1, 0]), (NVML[::-1], [0, 1])):
+        report = place.path / "report"
+        job = place.start("tests/e2e/gpu_job", place.logs, "devices, then held", stdin=subprocess.PIPE,
+                          env={"LD_LIBRARY_PATH": f"{trace.FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "Trace",
+                               "GPUFL_SYSTEM_SAMPLE_RATE_MS": "20", **trace._options(place, continuous_system_sampling=True),
+                               "FAKE_CUPTI_UUIDS": ",".join(uuids), "FAKE_NVML_STARTED": str(place.path / "started"),
+                               "GPU_JOB_REPORT": str(report)})
+        until(lambda: [d for d in place.logs.glob("[!.]*") if lib.on_disk(d, "device").count(b"device_properties") == 2], "it is traced")
+        (place.path / "started").touch()
+        session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
+        until(lambda: b"device_metric_batch" in lib.on_disk(session, "system"), "figures of devices")
+        job.communicate(b"")
+        told = [(d["id"], d["name"]) for d in collector.last_start(session, "system")["devices"]]
+        equal([number for number, _ in told], numbers, "the numbers in NVML's order")
+        equal([line for line in report.read_text().splitlines() if line.startswith("GPU ")],
+              [f"GPU {number}  {name}" for number, name in told], "the report's")
+        shutil.rmtree(session)
+        (place.path / "started").unlink()
 
 
 def one_visible_gpu_is_not_taken_for_the_first(place):

@@ -47,6 +47,7 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     struct names *names = calloc(1, sizeof *names);
     struct names *kernels = calloc(1, sizeof *kernels);
     struct gpu_info info = {.name = "Test GPU"};
+    const unsigned id = 3;
     struct gpu_sample sample;
     struct text text = {0};
     const struct tracer_status traced = {.contexts_unsampled = 5, .foreign = 6};
@@ -68,6 +69,7 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
         .names = names,
         .kernels = kernels,
         .info = &info,
+        .id = &id,
         .scopes = 2,
         .losses.count = {[LOSS_SCOPES] = 3, [LOSS_WAITS] = 7},
         .lost_bytes = 4,
@@ -79,6 +81,7 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     assert_non_null(strstr(text.data, "4.000            2      2.000      2.000"));
     assert_true(strstr(text.data, "copy") < strstr(text.data, "gemm"));
     assert_non_null(strstr(text.data, "power        not available"));
+    assert_non_null(strstr(text.data, "\nGPU 3  Test GPU\n"));
     assert_non_null(strstr(text.data, "scopes       3"));
     assert_non_null(strstr(text.data, "  7 synchronisations that did not fit"));
     assert_non_null(strstr(text.data, "  5 contexts of CUDA that were not sampled\n"));
