@@ -10,6 +10,9 @@
 #define RECORD_DICTIONARY   "dictionary_update"
 #define RECORD_CAPABILITIES "capture_capabilities"
 
+/* A member of each job_start but a channel's first record. */
+#define RECORD_REPEATED "repeated"
+
 #define RECORD_SCOPES              "scope_event_batch"
 #define RECORD_SAMPLES             "profile_sample_batch"
 #define RECORD_PM_SAMPLES          "pm_sample_batch"

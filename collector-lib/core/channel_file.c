@@ -193,6 +193,11 @@ int channel_file_rotate(struct channel_file *file, int dir, enum channel channel
     return -1;
 }
 
+bool channel_file_has_begun(const struct channel_file *file)
+{
+    return file->size_bytes > 0 || file->rotated > 0;
+}
+
 uint64_t channel_file_limit(void)
 {
     struct rlimit limit;

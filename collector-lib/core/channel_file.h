@@ -32,6 +32,9 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
  * number already is only followed by a new one. \return 0, or -1 with errno. */
 int channel_file_rotate(struct channel_file *file, int dir, enum channel channel);
 
+/** True if lines of the channel are, or were, in a file. */
+bool channel_file_has_begun(const struct channel_file *file);
+
 /** How many bytes a file of this process may have (RLIMIT_FSIZE). */
 uint64_t channel_file_limit(void);
 

@@ -101,11 +101,14 @@ static void json_pod(struct text *out, const struct pod *pod)
     text_puts(out, "},");
 }
 
+/* Readers look no further than into the first bytes of a file. */
+#define JOB_START_HEAD "{\"version\":1,\"type\":\"" RECORD_JOB_START "\","
+
 void record_job_start(struct text *out, const struct record_context *context,
                       const struct record_state *state,
                       enum gpufl_profiling_engine engine, int64_t mono_ns)
 {
-    text_puts(out, "{\"version\":1,\"type\":\"" RECORD_JOB_START "\",");
+    text_puts(out, JOB_START_HEAD);
     record_who(out, context);
     text_puts(out, ",\"log_path\":");
     text_json_string(out, context->log_path);
@@ -129,6 +132,13 @@ void record_job_start(struct text *out, const struct record_context *context,
     text_printf(out, ",\"session_kind\":\"%s\",\"profiling_engine\":\"%s\"}\n",
                 engine == GPUFL_ENGINE_MONITOR ? "monitor" : "trace",
                 profiler_wire_name(engine));
+}
+
+void record_job_start_repeated(struct text *out, const struct text *start)
+{
+    size_t head = sizeof JOB_START_HEAD - 1;
+    text_puts(out, JOB_START_HEAD "\"" RECORD_REPEATED "\":true,");
+    text_append(out, start->data + head, start->len - head);
 }
 
 void record_shutdown(struct text *out, const struct record_context *context,

@@ -22,6 +22,11 @@ struct record_state {
 void record_job_start(struct text *out, const struct record_context *context,
                       const struct record_state *state,
                       enum gpufl_profiling_engine engine, int64_t mono_ns);
+
+/** The same \p start in a channel that has begun: readers know by it that the file is not
+ * the channel's first one, whose name it may come to have. */
+void record_job_start_repeated(struct text *out, const struct text *start);
+
 void record_shutdown(struct text *out, const struct record_context *context,
                      int64_t mono_ns);
 

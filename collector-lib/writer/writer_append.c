@@ -8,6 +8,7 @@
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/record_dictionary.h"
 #include "collector-lib/writer/file_names.h"
+#include "collector-lib/writer/session_records.h"
 #include "schema/records.h"
 
 static void count_lost(struct writer *w, enum channel channel, const char *lines,
@@ -135,12 +136,26 @@ void writer_append_everywhere(struct writer *w, const struct text *text)
     }
 }
 
+/* Makes names_text what opens the channel. */
+static void format_opening(struct writer *w, enum channel channel)
+{
+    text_clear(&w->names_text);
+    if (w->opening.len && channel_file_has_begun(&w->dir->file[channel])) {
+        record_job_start_repeated(&w->names_text, &w->opening);
+    } else {
+        text_join(&w->names_text, &w->opening);
+    }
+}
+
 static void give_opening(struct writer *w)
 {
+    const struct text *opening = &w->names_text;
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(w->dir, (enum channel)c) && !w->has_opening[c]) {
-            size_t kept = append_now(w, (enum channel)c, &w->opening);
-            w->has_opening[c] = kept == w->opening.len;
+        enum channel channel = (enum channel)c;
+        if (session_dir_has(w->dir, channel) && !w->has_opening[c]) {
+            format_opening(w, channel);
+            w->has_opening[c] = !lines_failed(w, channel, opening) &&
+                                append_now(w, channel, opening) == opening->len;
         }
     }
 }
@@ -213,9 +228,11 @@ void writer_append_names(struct writer *w)
 static bool open_again(struct writer *w, enum channel channel)
 {
     const struct writer_sent all = all_names(w);
-    size_t opening = w->has_opening[channel] ? 0 : w->opening.len;
     text_clear(&w->names_text);
-    text_append(&w->names_text, w->opening.data, opening);
+    if (!w->has_opening[channel]) {
+        format_opening(w, channel);
+    }
+    size_t opening = w->names_text.len;
     format_names(w, &(struct writer_sent){0});
     if (w->names_text.failed) {
         return false;

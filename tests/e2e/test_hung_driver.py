@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -214,6 +215,42 @@ def devices_that_come_while_recording_is_paused_for_want_of_room_and_writes_fail
     job.communicate(b"")
     equal(job.returncode, 0, job.log.read_text())
     _check_table(_session(place))
+
+
+def the_first_job_start_is_the_first_whatever_was_tried_before(place):
+    """It reached no file before."""
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    full = place.path / "full"
+    full.touch()
+    job = _started(place, "init", "hold", "shutdown", FAKE_ERRNO=str(errno.ENOSPC),
+                   FAKE_FULL_DISK=str(full), LD_PRELOAD=str(lib.BUILD / "tests/fake/full_disk.so"))
+    until(lambda: os.strerror(errno.ENOSPC) in job.log.read_text(), "writes fail")
+    full.unlink()
+    until(lambda: "recording resumed" in job.log.read_text(), "writes succeed")
+    job.communicate(b"")
+    for channel in ("device", "scope", "system"):
+        equal([s.get("repeated") for s in _starts(_session(place), channel)], [None], channel)
+
+
+def a_file_that_begins_with_late_devices_is_not_taken_for_the_first(place):
+    """Of a copy without the lock file, whose first file was deleted, nobody says that it is complete."""
+    job = _started(place, "rate=0", "continuous=0", "init", *["scope:step:1"] * 3, "hold", "shutdown",
+                   FAKE_NVML_INIT_MS=str(1000 * lib.SLOW), GPUFL_LOG_ROTATE_AFTER_MS="100")
+    until(lambda: [lib.on_disk(d, "scope").count(b'"job_start"') for d in place.logs.glob("[!.]*")] == [2], "devices")
+    job.communicate(b"")
+    session = _session(place)
+    second = (session / "scope.2.log" if (session / "scope.2.log").exists() else session / "scope.log").read_bytes()
+    check(b'"job_start"' in second.splitlines()[0], "the case that is meant")
+    (session / "scope.1.log").unlink()
+    copy = place.path / "copy"
+    shutil.copytree(session, copy, ignore=shutil.ignore_patterns(".gpufl-session.lock"))
+    shutil.rmtree(session)
+    copy.rename(session)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done = lib.upload(place, backend.url)
+    check(done.returncode != 0 and "channel scope" in done.stdout + done.stderr, f"three scopes are missing: {done.returncode} {done.stdout} {done.stderr}")
+    check(json.loads(backend.get("/api/v1/sessions"))["sessions"][0]["state"] != "complete", "nor does the backend")
 
 
 def _ends(session):

@@ -11,6 +11,7 @@
 #include "base/uuid.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
+#include "schema/records.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
 
@@ -180,10 +181,13 @@ static size_t append_now(struct job *job, int channel, const struct text *lines)
 static void one_line(struct text *lines, const struct job *job, int channel,
                      const char *type, unsigned pad)
 {
-    text_printf(lines,
-                "{\"type\":\"%s\",\"session_id\":\"%s\",\"c\":\"%s\",\"n\":%u,\"pad\":\"",
-                type, job->dir.id, channel_name((enum channel)channel),
-                job->stream[channel].lines);
+    bool again = strcmp(type, RECORD_JOB_START) == 0 &&
+                 channel_file_has_begun(&job->dir.file[channel]);
+    text_printf(
+        lines,
+        "{\"type\":\"%s\",%s\"session_id\":\"%s\",\"c\":\"%s\",\"n\":%u,\"pad\":\"", type,
+        again ? "\"" RECORD_REPEATED "\":true," : "", job->dir.id,
+        channel_name((enum channel)channel), job->stream[channel].lines);
     for (unsigned i = 0; i < pad; i++) {
         text_append(lines, &"abcdefghijklmnopqrstuvwxyz"[i % 26], 1);
     }
@@ -196,7 +200,7 @@ static bool has_begun(struct job *job, int channel)
 {
     struct text lines = {0};
     if (job->stream[channel].begins) {
-        one_line(&lines, job, channel, "job_start", 0);
+        one_line(&lines, job, channel, RECORD_JOB_START, 0);
         job->stream[channel].lines++;
         job->stream[channel].begins = append_now(job, channel, &lines) < lines.len;
         text_fini(&lines);
@@ -267,7 +271,7 @@ void job_begin(struct job *job, const char *log_path, const struct job_kind *kin
     job->over = !job->begun;
     history_say("job %d begins: %s", job->pid, job->begun ? job->dir.id : "cannot");
     for (int c = 0; job->begun && !job->over && c < JOB_CHANNELS; c++) {
-        write_one(job, c, "job_start");
+        write_one(job, c, RECORD_JOB_START);
     }
 }
 

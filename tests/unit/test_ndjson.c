@@ -96,12 +96,43 @@ static void the_first_line_of_a_type_is_found(void **state)
     assert_false(ndjson_find_type(text, 0, "y", &line));
 }
 
+static enum ndjson_begin begin_of(const char *text)
+{
+    return ndjson_begin_of(text, strlen(text));
+}
+
+/* The line goes on behind what is read of it. */
+static enum ndjson_begin begin_of_long(const char *begin)
+{
+    char text[NDJSON_BEGIN_BYTES];
+    memset(text, 'x', sizeof text);
+    memcpy(text, begin, strlen(begin));
+    return ndjson_begin_of(text, sizeof text);
+}
+
+static void only_the_first_job_start_begins_a_channel(void **state)
+{
+    (void)state;
+    static const char first[] = "{\"type\":\"job_start\",\"app\":\"";
+    static const char again[] = "{\"type\":\"job_start\",\"repeated\":true,\"app\":\"";
+    static const char behind[] = "{\"type\":\"x\"}\n{\"type\":\"job_start\",\"app\":\"";
+    assert_int_equal(begin_of("{\"type\":\"job_start\"}\n"), NDJSON_BEGIN_FIRST);
+    assert_int_equal(begin_of("{\"type\":\"job_start\",\"repeated\":true}\n"),
+                     NDJSON_BEGIN_OTHER);
+    assert_int_equal(begin_of(""), NDJSON_BEGIN_OPEN);
+    assert_int_equal(begin_of(first), NDJSON_BEGIN_OPEN);
+    assert_int_equal(begin_of_long(first), NDJSON_BEGIN_FIRST);
+    assert_int_equal(begin_of_long(again), NDJSON_BEGIN_OTHER);
+    assert_int_equal(begin_of_long(behind), NDJSON_BEGIN_OTHER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts),
         cmocka_unit_test(a_mark_far_inside_a_line_is_no_shutdown),
         cmocka_unit_test(the_first_line_of_a_type_is_found),
+        cmocka_unit_test(only_the_first_job_start_begins_a_channel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,10 @@ static void lifecycle_records(void **unused)
     struct text text = {0};
     struct text devices_and_host = {0};
     record_job_start(&text, &context, &state, GPUFL_ENGINE_MONITOR, 5 * SECOND_NS);
+    struct text start = {0};
+    text_join(&start, &text);
+    record_job_start_repeated(&text, &start);
+    text_fini(&start);
     is_golden("job_start", &text);
     record_shutdown(&text, &context, 9 * SECOND_NS);
     is_golden("shutdown", &text);

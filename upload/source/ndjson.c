@@ -97,9 +97,14 @@ struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits 
 
 enum ndjson_begin ndjson_begin_of(const char *text, size_t len)
 {
-    struct record_text line;
     size_t n = len < NDJSON_BEGIN_BYTES ? len : NDJSON_BEGIN_BYTES;
-    return n < NDJSON_BEGIN_BYTES && !memchr(text, '\n', n)     ? NDJSON_BEGIN_OPEN
-           : ndjson_find_type(text, n, RECORD_JOB_START, &line) ? NDJSON_BEGIN_FIRST
-                                                                : NDJSON_BEGIN_OTHER;
+    const char *end = memchr(text, '\n', n);
+    size_t line = end ? (size_t)(end - text) : n;
+    if (!end && n < NDJSON_BEGIN_BYTES) {
+        return NDJSON_BEGIN_OPEN;
+    }
+    return record_field_is(text, line, "type", RECORD_JOB_START) &&
+                   !record_field_times(text, line, RECORD_REPEATED)
+               ? NDJSON_BEGIN_FIRST
+               : NDJSON_BEGIN_OTHER;
 }

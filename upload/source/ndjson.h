@@ -43,10 +43,10 @@ bool ndjson_find_type(const char *text, size_t len, const char *type,
 enum ndjson_begin {
     NDJSON_BEGIN_OPEN,  /**< no line of it is whole yet */
     NDJSON_BEGIN_FIRST, /**< with its first record */
-    NDJSON_BEGIN_OTHER
+    NDJSON_BEGIN_OTHER  /**< as does a later file, also one with a job_start again */
 };
 
-/** The type of the first record stands within so many bytes. */
+/** The type of the first record, and that it comes again, stand within so many bytes. */
 #define NDJSON_BEGIN_BYTES 512u
 
 /** \return what \p text, the first \p len bytes of a file, are. */
