@@ -33,17 +33,18 @@ static bool may_come_twice(const struct world *world, const struct job *job)
 
 /* Something in front of the origin has refused lines: they are in quarantine or, after
  * 409, as of an origin that has closed the session, given up, and that was said. Only
- * what was perhaps received before counts as stored then. One that was killed before it
- * heard that the origin has noted a skip, of a line, has nothing in quarantine. */
+ * what was perhaps received before counts as stored then. Which lines they were, only a
+ * sender that has lost its state may not know. */
 static bool was_refused(const struct world *world, const struct job *job, unsigned lines)
 {
-    uint64_t bytes = 0, given_up = 0, ranges = 0;
-    const uint64_t skips = server_skips(&world->server, job->dir.id);
+    const struct plan_world *plan = &world->plan;
+    bool lost = world->state_harmed || plan->own_state || plan->more_state;
+    unsigned line_bytes = lost ? LINE_MIN_BYTES + 1 : 0;
+    uint64_t bytes = 0, given_up = 0;
     for (unsigned i = 0; i < UPLOADERS; i++) {
         given_up += world->uploader[i].given_up;
-        bytes += uploader_refused_bytes(&world->uploader[i], job->dir.id, &ranges);
+        bytes += uploader_refused_bytes(&world->uploader[i], job->dir.id, line_bytes);
     }
-    bytes += skips > ranges ? (skips - ranges) * (LINE_MIN_BYTES + 1) : 0;
     uint64_t said = world->server.closed && given_up < lines ? given_up : 0;
     bool enough = job->old.layout ? bytes > 0 : bytes > (lines - said) * LINE_MIN_BYTES;
     return (world->server.closed && (world->server.unsure || given_up >= lines)) ||

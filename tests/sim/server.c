@@ -17,7 +17,6 @@
 #include "backend/store/store_sessions.h"
 #include "backend/store/store_statement.h"
 #include "backend/store/store_streams.h"
-#include "schema/channels.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
 
@@ -280,18 +279,6 @@ void server_note_refused(struct server *server, const struct server_request *r)
     }
     free(raw);
     text_fini(&ignored);
-}
-
-uint64_t server_skips(const struct server *server, const char *session)
-{
-    uint64_t skips = 0;
-    struct stored_end end;
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        const char *channel = channel_name((enum channel)c);
-        bool is = store_streams_end(server->store, session, channel, &end) == GPUFL_OK;
-        skips += is ? end.skips : 0;
-    }
-    return skips;
 }
 
 /* Without identities, the backend does not know of which channel a line is. */

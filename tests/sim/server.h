@@ -95,7 +95,4 @@ int server_state(struct server *server, const char *session);
 /** Losses and skips that are noted for a stream. */
 uint64_t server_lacks(struct server *server, const char *session, const char *channel);
 
-/** Skips that are noted for a session. */
-uint64_t server_skips(const struct server *server, const char *session);
-
 #endif

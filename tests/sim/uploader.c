@@ -21,7 +21,7 @@ static void uploader_log(void *arg, enum log_level level, const char *line)
     struct uploader *u = arg;
     const char *held = strstr(line, "session.held session=");
     text_puts(&u->held, held ? held : "");
-    if (strstr(line, "upload.quarantined ")) {
+    if (strstr(line, "upload.quarantined ") || strstr(line, "upload.refused_before ")) {
         text_printf(&u->refused, "%s\n", line);
     }
     const char *final = strstr(line, "upload.refused_final ");
@@ -229,7 +229,7 @@ uint64_t uploader_next_ms(const struct uploader *u)
 }
 
 uint64_t uploader_refused_bytes(const struct uploader *u, const char *session,
-                                uint64_t *ranges)
+                                unsigned line_bytes)
 {
     uint64_t sum = 0;
     unsigned long long begin;
@@ -240,7 +240,8 @@ uint64_t uploader_refused_bytes(const struct uploader *u, const char *session,
         const char *range = strstr(line, session) ? strstr(line, " begin=") : NULL;
         if (range && sscanf(range, " begin=%llu end=%llu", &begin, &end) == 2) {
             sum += end - begin;
-            (*ranges)++;
+        } else if (strstr(line, session) && (range = strstr(line, " lines="))) {
+            sum += strtoull(range + strlen(" lines="), NULL, 10) * line_bytes;
         }
     }
     free(said);

@@ -51,10 +51,10 @@ void uploader_start(struct uploader *u);
 /** Ends it: \p clean as SIGTERM does, else by SIGKILL. */
 void uploader_stop(struct uploader *u, bool clean);
 
-/** \return of how many bytes of a session it said that they are in quarantine. Adds to
- * *ranges in how many ranges. */
+/** \return of how many bytes of a session it said that they are in quarantine. Lines of
+ * which only the backend knows that they were refused have \p line_bytes. */
 uint64_t uploader_refused_bytes(const struct uploader *u, const char *session,
-                                uint64_t *ranges);
+                                unsigned line_bytes);
 
 void uploader_fini(struct uploader *u);
 

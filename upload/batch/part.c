@@ -45,6 +45,7 @@ void part_measure_over(struct offer *offer, uint32_t crc)
     struct offer_part *part = &offer->part;
     part->begin = st->end.at;
     part->losses = st->end.losses + st->jump;
+    part->skips = st->end.skips;
     if (st->jump) {
         part->start = (struct stream_start){.given = true,
                                             .file = offer->record.file,

@@ -29,6 +29,7 @@ struct offer_part {
     struct stream_start start;
     uint32_t file_crc;              /**< of the file up to its end */
     uint32_t losses;                /**< declared up to its end */
+    uint32_t skips;                 /**< noted up to its end */
     struct record_quarantine *skip; /**< why its bytes are not sent, or NULL */
     bool torn;                      /**< as its writer never finished the line */
     bool returns; /**< a channel that was given up as a whole begins with it after all */

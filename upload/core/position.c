@@ -2,9 +2,7 @@
 /* Moves positions as the journal's records say, and appends those records. */
 #include "upload/core/position.h"
 
-#include "base/log.h"
 #include "upload/core/ranges.h"
-#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/journal/record_apply.h"
@@ -112,6 +110,7 @@ static struct record_end position_behind(const struct offer *offer)
     end.at = offer->part.end;
     end.file_crc = offer->part.file_crc;
     end.losses = offer->part.losses;
+    end.skips = offer->part.skips;
     end.epoch = offer->stream->session->root->engine->origin.epoch;
     end.state = END_PROVED; /* whatever it was in another epoch */
     position_raise_top(&end);
@@ -137,6 +136,39 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
             });
 }
 
+/* The journal has the range before it is settled. */
+static bool position_list(struct stream *st, const struct record_quarantine *range,
+                          const struct record_settled *settled)
+{
+    struct record_quarantine listed = *range;
+    if (!offer_journal_stream(st) || !ranges_add(st, &listed)) {
+        return false; /* without its stream's number, it would be nobody's */
+    }
+    if (!position_advance(st, settled)) {
+        ranges_unlist(st->session->root, &listed); /* it is still to be offered */
+        return false;
+    }
+    ranges_say(st, &listed, st->offer && st->offer->record.file == range->file);
+    return true;
+}
+
+bool position_quarantine(struct stream *st, const struct record_quarantine *record)
+{
+    bool window = st->kind == STREAM_VERBATIM;
+    bool offered = st->offer && st->offer->record.file == record->file;
+    struct record_settled settled = {.sequence = record->sequence,
+                                     .file = window ? record->file + 1 : record->file,
+                                     .end = window ? 0 : record->end,
+                                     .lines = record->lines,
+                                     .how = SETTLED_QUARANTINED,
+                                     .head = offered ? st->offer->record.head : st->head};
+    if (offered && !window && st->offer->record.end == record->end) {
+        settled.mark = st->offer->record.mark;
+        settled.at = position_behind(st->offer);
+    }
+    return position_list(st, record, &settled);
+}
+
 /* Where the stream is once \p end is its own. */
 static struct record_settled position_at(const struct stream *st,
                                          const struct reply_end *end)
@@ -149,6 +181,7 @@ static struct record_settled position_at(const struct stream *st,
         .at = {.at = end->at,
                .file_crc = end->file_crc,
                .losses = end->losses,
+               .skips = end->skips,
                .epoch = st->session->root->engine->origin.epoch,
                .top_file = st->end.top_file,
                .top_offset = st->end.top_offset},
@@ -157,12 +190,15 @@ static struct record_settled position_at(const struct stream *st,
     return settled;
 }
 
-static bool position_take(struct stream *st, const struct record_settled *settled)
+/* \p skipped: the range that was skipped before it, or NULL. */
+static bool position_take(struct stream *st, const struct record_settled *settled,
+                          const struct record_quarantine *skipped)
 {
     bool nothing = settled->file == 1 && settled->end == 0;
     if (!st->id && nothing && settled->how == SETTLED_ACKED) {
         position_apply(st, settled); /* nothing was sent: the journal learns it then */
-    } else if (!offer_journal_stream(st) || !position_advance(st, settled)) {
+    } else if (skipped ? !position_list(st, skipped, settled)
+                       : !offer_journal_stream(st) || !position_advance(st, settled)) {
         return false;
     }
     st->known = (struct file_known){0};
@@ -201,11 +237,18 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
                     const struct stream_end *own)
 {
     struct record_settled settled = position_at(st, end);
+    struct record_quarantine skipped;
     bool back = stream_place_before(&end->at, &st->end.at);
     bool lost_after = back && position_lost_after(st);
     settled.head = own->head;
     settled.mark = own->mark;
-    if (!position_take(st, &settled)) {
+    bool proved = own->mark.bytes > 0; /* not if a person goes without its bytes */
+    bool skip = proved && !own->torn && ranges_skipped(st, end, &skipped);
+    if (skip) {
+        settled.how = SETTLED_QUARANTINED;
+        settled.lines = skipped.lines;
+    }
+    if (!position_take(st, &settled, skip ? &skipped : NULL)) {
         return false;
     }
     position_note_lost_after(st, lost_after);
@@ -239,7 +282,7 @@ bool position_part_at(struct stream *st, const struct reply_end *end, uint32_t f
     settled.head = own->head;
     settled.end = own->offset;
     settled.how = SETTLED_GIVEN_UP;
-    return position_take(st, &settled);
+    return position_take(st, &settled, NULL);
 }
 
 bool position_note_end(struct stream *st, enum end_state state)
@@ -273,52 +316,6 @@ bool position_choose(struct stream *st, bool positions)
         st->end = before.end;
         return false;
     }
-    return true;
-}
-
-bool position_quarantine(struct stream *st, const struct record_quarantine *record)
-{
-    struct session *session = st->session;
-    struct engine *engine = session->root->engine;
-    bool window = st->kind == STREAM_VERBATIM;
-    bool offered = st->offer && st->offer->record.file == record->file;
-    struct record_quarantine listed = *record;
-    struct record_settled settled = {.sequence = record->sequence,
-                                     .file = window ? record->file + 1 : record->file,
-                                     .end = window ? 0 : record->end,
-                                     .lines = record->lines,
-                                     .how = SETTLED_QUARANTINED,
-                                     .head = offered ? st->offer->record.head : st->head};
-    if (offered && !window && st->offer->record.end == record->end) {
-        settled.mark = st->offer->record.mark;
-        settled.at = position_behind(st->offer);
-    }
-    if (!offer_journal_stream(st)) {
-        return false; /* without its number, the range would be nobody's */
-    }
-    listed.stream = st->id;
-    listed.owner = room_owner_of(session);
-    if (!ranges_add(session->root, &listed)) {
-        return false;
-    }
-    if (!position_advance(st, &settled)) {
-        ranges_unlist(st->session->root, &listed); /* it is still to be offered */
-        return false;
-    }
-    session->quarantined++;
-    uint64_t bytes = record->end - record->begin;
-    counters_add(&engine->counters.fate[COUNTERS_QUARANTINED], record->lines, bytes);
-    if (!offered) {
-        counters_add(&engine->counters.read, record->lines, bytes);
-    }
-    counters_note_status(&engine->counters.quarantined, record->status);
-    log_error(engine->config.log, "upload.quarantined",
-              "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",
-              session->id, stream_channel(st), record->file,
-              (unsigned long long)record->begin, (unsigned long long)record->end,
-              record->status, record->reason);
-    trouble_say(&engine->trouble, "session %s, channel %s: a range is quarantined: %s",
-                session->id, stream_channel(st), record->reason);
     return true;
 }
 

@@ -26,8 +26,9 @@ bool position_advance(struct stream *stream, const struct record_settled *settle
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
 
 /** Settles \p end, which the backend told and own bytes prove, forward or back; \p own is
- * where that is: the head of its file and the mark of the bytes before it. Skips that the
- * journal does not know count as refused lines. \return as position_advance. */
+ * where that is: the head of its file and the mark of the bytes before it. A line that
+ * ranges_skipped() finds goes into quarantine; other skips that the journal does not know
+ * count as refused lines. \return as position_advance. */
 bool position_adopt(struct stream *stream, const struct reply_end *end,
                     const struct stream_end *own);
 

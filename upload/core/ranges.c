@@ -2,6 +2,7 @@
 /* Adds ranges to the list, the shares of the owners and the journal, and removes them. */
 #include "upload/core/ranges.h"
 
+#include "base/log.h"
 #include "upload/core/room.h"
 #include "upload/core/stream_numbers.h"
 #include "upload/journal/record_apply.h"
@@ -36,14 +37,53 @@ void ranges_unlist(struct root *root, const struct record_quarantine *range)
     (void)ranges_release(root, &released, &taken);
 }
 
-bool ranges_add(struct root *root, const struct record_quarantine *range)
+bool ranges_add(const struct stream *st, struct record_quarantine *range)
 {
+    struct root *root = st->session->root;
+    range->stream = st->id;
+    range->owner = room_owner_of(st->session);
     bool added = ranges_restore(root, range);
     if (added && !record_append_quarantine(root->journal, range)) {
         ranges_unlist(root, range);
         added = false;
     }
     return added;
+}
+
+void ranges_say(const struct stream *st, const struct record_quarantine *range, bool read)
+{
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    uint64_t bytes = range->end - range->begin;
+    session->quarantined++;
+    counters_add(&engine->counters.fate[COUNTERS_QUARANTINED], range->lines, bytes);
+    if (!read) {
+        counters_add(&engine->counters.read, range->lines, bytes);
+    }
+    counters_note_status(&engine->counters.quarantined, range->status);
+    log_error(engine->config.log, "upload.quarantined",
+              "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",
+              session->id, stream_channel(st), range->file,
+              (unsigned long long)range->begin, (unsigned long long)range->end,
+              range->status, range->reason);
+    trouble_say(&engine->trouble, "session %s, channel %s: a range is quarantined: %s",
+                session->id, stream_channel(st), range->reason);
+}
+
+bool ranges_skipped(const struct stream *st, const struct reply_end *end,
+                    struct record_quarantine *out)
+{
+    bool same = st->end.at.file == end->at.file;
+    *out = (struct record_quarantine){
+        .sequence = st->sequence,
+        .file = end->at.file,
+        .begin = same ? st->end.at.offset : 0,
+        .end = end->at.offset,
+        .lines = 1,
+        .reason = "refused before: the backend knows that it was not sent"};
+    return !st->lost && end->losses == st->end.losses && end->skips > st->end.skips &&
+           end->skips > st->refused_lines && end->at.lines == st->end.at.lines + 1 &&
+           out->end > out->begin;
 }
 
 bool ranges_release(struct root *root, const struct record_released *released,

@@ -12,9 +12,20 @@
 /** Adds a range that the journal has. \return false without memory. */
 bool ranges_restore(struct root *root, const struct record_quarantine *range);
 
-/** Adds a range, and appends it to the journal. \return false without memory, or if the
- * journal cannot be written now. */
-bool ranges_add(struct root *root, const struct record_quarantine *range);
+/** Adds a range of \p stream, which has a number, and appends it to the journal; fills in
+ * whose it is. \return false without memory, or if the journal cannot be written now. */
+bool ranges_add(const struct stream *stream, struct record_quarantine *range);
+
+/** Counts and says that a range of \p stream has come into quarantine; \p read: it is
+ * counted as read. */
+void ranges_say(const struct stream *stream, const struct record_quarantine *range,
+                bool read);
+
+/** \return true if what lies between the end of \p stream and \p end, which the backend
+ * told, is one line that was not sent, as the backend had refused it: whoever sent that
+ * did not hear the answer, or was killed. \p out: its range. */
+bool ranges_skipped(const struct stream *stream, const struct reply_end *end,
+                    struct record_quarantine *out);
 
 /** Removes a range and copies it to \p out. \return false if it is not listed. */
 bool ranges_release(struct root *root, const struct record_released *released,

@@ -9,6 +9,7 @@
 #include "upload/core/expired.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/position.h"
+#include "upload/core/ranges.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
 #include "upload/http/encode.h"
@@ -34,12 +35,12 @@ static bool part_settle_torn(struct offer *offer)
 }
 
 /* A range in quarantine that the backend knows of. */
-static bool part_settle_skip(struct offer *offer)
+static bool part_settle_skip(struct offer *offer, const struct record_quarantine *skip)
 {
     if (offer->part.torn) {
         return part_settle_torn(offer);
     }
-    struct record_quarantine record = *offer->part.skip;
+    struct record_quarantine record = *skip;
     record.stream = offer->stream->id;
     record.sequence = offer->record.sequence;
     return position_quarantine(offer->stream, &record);
@@ -69,11 +70,15 @@ static void part_settle(struct offer *offer, const struct reply_end *end, uint64
 {
     struct stream *st = offer->stream;
     const struct engine *engine = st->session->root->engine;
-    bool skip = offer->part.skip != NULL;
+    struct record_quarantine unheard;
+    bool before = !offer->part.skip && stream_place_is(&end->at, &offer->part.end) &&
+                  ranges_skipped(st, end, &unheard);
+    const struct record_quarantine *skip = before ? &unheard : offer->part.skip;
     /* The backend had it, and what lies before it, by then. */
     bool lost_nothing = offer->part.start.given && end->losses == 0;
     offer->part.losses = end->losses;
-    if (skip ? !part_settle_skip(offer)
+    offer->part.skips = end->skips;
+    if (skip ? !part_settle_skip(offer, skip)
              : !position_settle(offer, offer->record.lines, SETTLED_ACKED)) {
         offer_keep(offer, now_ms);
         return;

@@ -44,12 +44,13 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_uint(b, f->head, 8);
     record_put_mark(b, &f->mark);
     bytes_put_uint(b, f->layout, 1);
-    record_put_end(b, &f->at);
+    record_put_end_then(b, &f->at, 0);
     return record_append(&out, journal, JOURNAL_STREAM);
 }
 
 bool record_parse_stream(const struct journal_record *record, struct record_stream *f)
 {
+    uint32_t nothing;
     struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->kind = (uint8_t)bytes_get_uint(&b, 1);
@@ -64,7 +65,7 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     f->head = record_payload_later(&b, 8);
     f->mark = record_get_mark(&b);
     f->layout = (uint8_t)record_payload_later(&b, 1);
-    f->at = record_get_end(&b);
+    f->at = record_get_end_then(&b, &nothing);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 

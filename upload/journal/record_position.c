@@ -32,14 +32,7 @@ static void record_put_whole_end(struct bytes *b, const struct record_end *end)
     bytes_put_uint(b, end->state, 1);
 }
 
-void record_put_end(struct bytes *b, const struct record_end *end)
-{
-    if (end->at.file || end->epoch || end->state || end->top_file) {
-        record_put_whole_end(b, end);
-    }
-}
-
-struct record_end record_get_end(struct bytes *b)
+struct record_end record_get_end_then(struct bytes *b, uint32_t *then)
 {
     struct record_end end;
     end.at.file = (uint32_t)record_payload_later(b, 4);
@@ -52,22 +45,19 @@ struct record_end record_get_end(struct bytes *b)
     end.top_file = (uint32_t)record_payload_later(b, 4);
     end.top_offset = record_payload_later(b, 8);
     end.state = (uint8_t)record_payload_later(b, 1);
+    *then = (uint32_t)record_payload_later(b, 4);
+    end.skips = (uint32_t)record_payload_later(b, 4);
     return end;
 }
 
 void record_put_end_then(struct bytes *b, const struct record_end *end, uint32_t then)
 {
-    if (then) {
+    bool follows = then || end->skips;
+    if (follows || end->at.file || end->epoch || end->state || end->top_file) {
         record_put_whole_end(b, end);
-        bytes_put_uint(b, then, 4);
-    } else {
-        record_put_end(b, end);
     }
-}
-
-struct record_end record_get_end_then(struct bytes *b, uint32_t *then)
-{
-    struct record_end end = record_get_end(b);
-    *then = (uint32_t)record_payload_later(b, 4);
-    return end;
+    if (follows) {
+        bytes_put_uint(b, then, 4);
+        bytes_put_uint(b, end->skips, 4);
+    }
 }

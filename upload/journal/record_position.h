@@ -34,6 +34,8 @@ struct record_end {
     struct stream_place at; /**< file 0 = not known */
     uint32_t file_crc;      /**< CRC-32C of the bytes [0, offset) of the file */
     uint32_t losses;        /**< ranges that were declared lost before it */
+    uint32_t skips;         /**< lines before it that were not sent, as the backend told.
+                                 Earlier versions do not tell */
     uint64_t epoch;         /**< stands for that of the backend, 0 = not known */
     uint32_t top_file;      /**< the farthest end that was ever proved */
     uint64_t top_offset;
@@ -43,11 +45,8 @@ struct record_end {
 void record_put_mark(struct bytes *b, const struct record_mark *mark);
 struct record_mark record_get_mark(struct bytes *b);
 
-/** Writes nothing where there is none, as in records of earlier versions. */
-void record_put_end(struct bytes *b, const struct record_end *end);
-struct record_end record_get_end(struct bytes *b);
-
-/** Likewise, with a number that follows the end, also if there is none. */
+/** With a number that follows the end; writes nothing where there is neither, as in
+ * records of earlier versions. */
 void record_put_end_then(struct bytes *b, const struct record_end *end, uint32_t then);
 struct record_end record_get_end_then(struct bytes *b, uint32_t *then);
 

@@ -87,7 +87,7 @@ static bool moved_copy_ranges(const struct stream *from, struct session *to, boo
         range.stream = st->id;
         if (!position_is_behind(from, st) &&
             !range_list_has(&to->root->quarantine, &range)) {
-            copied = ranges_add(to->root, &range);
+            copied = ranges_add(st, &range);
             to->quarantined += copied;
             *any = true;
         }
