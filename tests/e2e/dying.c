@@ -387,7 +387,7 @@ int main(int argc, char **argv)
         return 3;
     }
     find_thread("gpufl-writer\n", writer);
-    find_thread("fake-cupti\n", cuptis);
+    find_thread("cuptis\n", cuptis);
     say_id(gpufl_session_id);
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         if (pthread_create(&thread, NULL, threads[i], NULL) != 0) {

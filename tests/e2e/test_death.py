@@ -118,7 +118,8 @@ def kernels_that_are_older_than_100_ms_survive_kill_9_and_underscore_exit(place)
         for hot in (0, 64):
             done, session, seen = _die(place, way, env={
                 "DYING_KERNELS_MS": str(AT_MOST_LOST_NS // 1_000_000 * lib.SLOW), "DYING_HOT": str(hot),
-                "GPUFL_PROFILING_ENGINE": "Trace", "LD_LIBRARY_PATH": f"{lib.BUILD}/tests/fake:{lib.BUILD}"})
+                "FAKE_CUPTI_THREAD": "cuptis", "GPUFL_PROFILING_ENGINE": "Trace",
+                "LD_LIBRARY_PATH": f"{lib.BUILD}/tests/fake:{lib.BUILD}"})
             equal(done.returncode, WAYS[way], f"{way}: exit code ({done.stderr})")
             kernels = sum(len(r["rows"]) for r in map(json.loads, _whole_lines(session, "device").splitlines())
                           if r["type"] == "kernel_event_batch")

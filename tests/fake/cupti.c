@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A libcupti.so.13 for tests, and the GPU behind it: fake_launch() and its like do what a
  * CUDA call would, with CUPTI's callbacks and records. Buffers come back from a thread of
- * its own, as CUPTI's do, which it makes in cuptiSubscribe (H100, CUDA 13); here, it has
- * the name fake-cupti.
+ * its own, as CUPTI's do, which it makes in cuptiSubscribe (H100, CUDA 13): it has the
+ * name of the one that makes it.
  *
  * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n; several by commas
+ * FAKE_CUPTI_THREAD=name   that of its thread
  * FAKE_CUPTI_VERSION=n     cuptiGetVersion says n
  * FAKE_CUPTI_BAD=n         the nth record has a kind that cannot be read
  * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each
@@ -533,7 +534,8 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
     if (result == CUPTI_SUCCESS) {
         pthread_t thread;
         if (!fake.thread_runs && pthread_create(&thread, NULL, hand_over, NULL) == 0) {
-            pthread_setname_np(thread, "fake-cupti");
+            const char *name = getenv("FAKE_CUPTI_THREAD");
+            (void)(name && pthread_setname_np(thread, name));
             fake.thread_runs = true;
         }
         fake.callback = callback;
