@@ -64,6 +64,7 @@ struct digest_session {
     char hostname[256];
     char kind[32];
     char gpus[512];      /**< names of job_start's devices, joined by ", " */
+    size_t devices;      /**< of job_start, also those without a name */
     int64_t start_ns;    /**< of job_start, 0 = none here */
     int64_t shutdown_ns; /**< of shutdown, 0 = none here */
 };

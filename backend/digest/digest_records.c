@@ -179,20 +179,22 @@ static bool keep_text(struct digest *d, enum digest_text which, struct json_obje
     return ok;
 }
 
-/* The names of the devices in job_start, as one text. */
-static void copy_gpus(struct json_object *root, char *out, size_t size)
+/* The names of the devices in job_start, as one text. \return how many devices it has. */
+static size_t copy_gpus(struct json_object *root, char *out, size_t size)
 {
     struct json_object *devices;
     if (!json_object_object_get_ex(root, "devices", &devices) ||
         !json_object_is_type(devices, json_type_array)) {
-        return;
+        return 0;
     }
-    for (size_t i = 0; i < json_object_array_length(devices); i++) {
+    size_t count = json_object_array_length(devices);
+    for (size_t i = 0; i < count; i++) {
         char name[96] = "";
         size_t used = strlen(out);
         copy_text(json_object_array_get_idx(devices, i), "name", name, sizeof name);
         snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
     }
+    return count;
 }
 
 bool digest_start(struct digest *d, const char *line, size_t len)
@@ -206,7 +208,7 @@ bool digest_start(struct digest *d, const char *line, size_t len)
     copy_text(root, "hostname", session->hostname, sizeof session->hostname);
     copy_text(root, "session_kind", session->kind, sizeof session->kind);
     session->gpus[0] = '\0';
-    copy_gpus(root, session->gpus, sizeof session->gpus);
+    session->devices = copy_gpus(root, session->gpus, sizeof session->gpus);
     session->start_ns = number(root, "ts_ns");
     bool ok = keep_text(d, TEXT_START, root);
     json_object_put(root);

@@ -78,7 +78,7 @@ static bool insert_tables(struct store *store, int64_t session, const struct dig
 /* A channel may begin without devices, which another one has told already. */
 static enum statement insert_text_by(const struct digest *d, unsigned which)
 {
-    return which == TEXT_START && !d->session.gpus[0] ? S_TEXT_FIRST : S_TEXT;
+    return which == TEXT_START && !d->session.devices ? S_TEXT_FIRST : S_TEXT;
 }
 
 static bool insert_texts(struct store *store, int64_t session, const struct digest *d)

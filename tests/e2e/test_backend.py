@@ -177,13 +177,15 @@ def records_written_with_spaces_are_stored_and_shown(place):
 
 
 def the_devices_of_a_session_are_those_of_the_start_that_has_some(place):
-    """A channel that has none yet may come behind one that has."""
+    """A channel that has none yet may come behind one that has, whether the driver names them or not."""
     backend = _start(place)
-    for devices in ([], [{"name": "H200", "id": 0}], []):
-        record = {"type": "job_start", "session_id": SESSION, "ts_ns": 5, "devices": devices}
-        post(backend, json.dumps(record).encode() + b"\n")
-    session = json.loads(backend.get(f"/api/v1/sessions/{SESSION}"))
-    equal((session["gpus"], session["start_ns"], [d["name"] for d in session["job_start"]["devices"]]), ("H200", 5, ["H200"]), "devices")
+    for name in ("", "H200"):
+        session_id = f"{SESSION}-{name}"
+        for devices in ([], [{"name": name, "id": 0}], []):
+            record = {"type": "job_start", "session_id": session_id, "ts_ns": 5, "devices": devices}
+            post(backend, json.dumps(record).encode() + b"\n", session=session_id)
+        session = json.loads(backend.get(f"/api/v1/sessions/{session_id}"))
+        equal((session["gpus"], session["start_ns"], [d["name"] for d in session["job_start"]["devices"]]), (name, 5, [name]), "devices")
 
 
 def export_follows_the_sequence(place):
