@@ -24,6 +24,7 @@
 #define RETRY_MS_MAX   5000
 #define CALM_NS        10000000000
 #define NS_PER_MS      1000000
+#define MARKER         "spool"
 
 static uint64_t bytes_of(int dir, const char *name)
 {
@@ -58,7 +59,7 @@ static uint64_t free_bytes(int dir_fd)
 static void spool_write_marker(struct spool *s)
 {
     if (s->paused) {
-        const struct loss_marker marker = {.category = "spool",
+        const struct loss_marker marker = {.category = MARKER,
                                            .index = s->markers,
                                            .reason = s->reason,
                                            .first_ns = s->first_ns,
@@ -133,11 +134,15 @@ bool spool_retry_is_due(struct spool *s, int64_t mono_ns)
 
 void spool_resume(struct spool *s, int64_t mono_ns)
 {
-    spool_write_marker(s);
-    loss_marker_reserve(s->dir->fd); /* for the next one */
+    if (s->lost_lines) {
+        spool_write_marker(s);
+        loss_marker_reserve(s->dir->fd); /* for the next one */
+        s->markers++;
+    } else {
+        loss_marker_remove(s->dir->fd, MARKER, s->markers);
+    }
     s->paused = s->failed = false;
     s->resumed_ns = mono_ns;
-    s->markers++;
     library_log(GPUFL_LOG_INFO, "recording resumed; %" PRIu64 " %s lost", s->lost_lines,
                 plural(s->lost_lines, "line was", "lines were"));
 }
@@ -196,6 +201,10 @@ void spool_begin(struct spool *s)
 
 void spool_end(struct spool *s, const char *id)
 {
+    if (s->paused && !s->failed && !s->lost_lines) {
+        s->paused = false;
+        loss_marker_remove(s->dir->fd, MARKER, s->markers);
+    }
     spool_write_marker(s);
     if (s->paused && !s->marked) {
         library_log(GPUFL_LOG_ERROR,

@@ -45,7 +45,8 @@ bool spool_fail(struct spool *spool, const char *channel, int reason, int64_t mo
 /** True, once for each time, if after a failed write another one is to be tried. */
 bool spool_retry_is_due(struct spool *spool, int64_t mono_ns);
 
-/** Ends the pause: the writes have succeeded. */
+/** Ends the pause: the writes have succeeded. If no line was lost, its loss marker goes.
+ */
 void spool_resume(struct spool *spool, int64_t mono_ns);
 
 /** Counts lines that were not written. \return how many. */
@@ -54,8 +55,9 @@ uint64_t spool_lost(struct spool *spool, const char *lines, size_t len, int64_t 
 /** Keeps room for a loss marker, so that a disk that is full takes one. */
 void spool_begin(struct spool *spool);
 
-/** Ends the session \p id: updates the loss marker of a pause that lasts, says so on
- * stderr if it cannot be written, and gives the room back. */
+/** Ends the session \p id: updates the loss marker of a pause that lasts, or removes it
+ * if there was room for all lines, says so on stderr if it cannot be written, and gives
+ * the room back. */
 void spool_end(struct spool *spool, const char *id);
 
 #endif

@@ -122,20 +122,6 @@ size_t writer_append(struct writer *w, enum channel channel, const struct text *
     return kept;
 }
 
-void writer_append_everywhere(struct writer *w, const struct text *text)
-{
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        enum channel channel = (enum channel)c;
-        if (!session_dir_has(w->dir, channel) || lines_failed(w, channel, text)) {
-            continue;
-        }
-        size_t kept = append_now(w, channel, text);
-        if (kept < text->len) {
-            count_lost(w, channel, text->data + kept, text->len - kept);
-        }
-    }
-}
-
 /* Makes names_text what opens the channel. */
 static void format_opening(struct writer *w, enum channel channel)
 {
@@ -156,6 +142,23 @@ static void give_opening(struct writer *w)
             format_opening(w, channel);
             w->has_opening[c] = !lines_failed(w, channel, opening) &&
                                 append_now(w, channel, opening) == opening->len;
+        }
+    }
+}
+
+void writer_append_everywhere(struct writer *w, const struct text *text)
+{
+    if (!w->spool.failed) {
+        give_opening(w); /* the end may come in a pause in which that failed */
+    }
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        enum channel channel = (enum channel)c;
+        if (!session_dir_has(w->dir, channel) || lines_failed(w, channel, text)) {
+            continue;
+        }
+        size_t kept = append_now(w, channel, text);
+        if (kept < text->len) {
+            count_lost(w, channel, text->data + kept, text->len - kept);
         }
     }
 }

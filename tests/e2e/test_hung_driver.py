@@ -195,6 +195,29 @@ def devices_that_come_while_the_disk_is_full_are_told_once_it_is_not(place):
         equal((first["devices"], len(last["devices"])), ([], 2), f"{channel}: the table")
 
 
+def a_table_of_devices_that_is_written_late_is_no_loss(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    full, started = place.path / "full", place.path / "started"
+    job = _started(place, "rate=0", "continuous=0", "init", "scope:step:1", "flush", "hold", "shutdown",
+                   FAKE_NVML_STARTED=str(started), FAKE_ERRNO=str(errno.ENOSPC), FAKE_FULL_DISK=str(full),
+                   LD_PRELOAD=str(lib.BUILD / "tests/fake/full_disk.so"))
+    until(lambda: [d for d in place.logs.glob("[!.]*") if b"scope_event_batch" in lib.on_disk(d, "scope")], "the scope")
+    full.touch()
+    started.touch()
+    until(lambda: "recording paused: cannot write" in job.log.read_text(), "the table cannot be written")
+    full.unlink()
+    until(lambda: "recording resumed; 0 lines were lost" in job.log.read_text(), "it is")
+    job.communicate(b"")
+    equal(job.returncode, 0, job.log.read_text())
+    session = _session(place)
+    _check_table(session)
+    equal([f.name for f in session.glob(".gpufl-transport-loss*")], [], "no loss marker")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, backend.complete(session.name)), (0, True), done.stdout)
+
+
 def devices_that_come_while_recording_is_paused_for_want_of_room_and_writes_fail_are_told_at_its_end(place):
     if lib.SANITIZER:
         lib.skip("its runtime wants to be loaded first")

@@ -61,6 +61,7 @@ static void it_resumes_only_when_a_tenth_of_the_limit_is_free(void **state)
     assert_true(pauses_with(&p, 1000));
     assert_true(pauses_with(&p, 999));
     assert_true(pauses_with(&p, 900));
+    spool_lost(&p.spool, "a\n", 2, 0);
     assert_false(pauses_with(&p, 899));
     assert_false(pauses_with(&p, 999));
     assert_int_equal(p.spool.markers, 1);
@@ -94,6 +95,7 @@ static int waits_ms(struct place *p)
         p->now_ns += MS_NS;
     }
     assert_false(spool_retry_is_due(&p->spool, p->now_ns)); /* once for each time */
+    spool_lost(&p->spool, "a\n", 2, 0);
     spool_resume(&p->spool, p->now_ns);
     assert_false(p->spool.paused);
     return (int)((p->now_ns - began_ns) / MS_NS);
@@ -134,12 +136,46 @@ static void while_writes_fail_they_are_tried_now_and_then(void **state)
     close_place(&p);
 }
 
+static bool has_file(const struct place *p, const char *name)
+{
+    return faccessat(p->own.fd, name, F_OK, 0) == 0;
+}
+
+static void a_pause_that_has_lost_nothing_leaves_no_marker(void **state)
+{
+    (void)state;
+    static const char first[] = ".gpufl-transport-loss.spool.0.json";
+    static const char second[] = ".gpufl-transport-loss.spool.1.json";
+    struct place p;
+    open_place(&p, 1000);
+    for (int lines = 0; lines < 2; lines++) {
+        assert_true(spool_fail(&p.spool, "device", ENOSPC, 0, 0));
+        assert_true(has_file(&p, first)); /* it may be killed now */
+        spool_lost(&p.spool, "a\n", lines ? 2 : 0, 0);
+        spool_resume(&p.spool, 0);
+        assert_int_equal(has_file(&p, first), lines);
+        assert_true(has_file(&p, ".gpufl-reserve"));
+    }
+    assert_true(spool_fail(&p.spool, "device", ENOSPC, 0, 0));
+    spool_end(&p.spool, "id"); /* what opens a session may be missing */
+    assert_true(has_file(&p, second));
+    p.spool.paused = p.spool.failed = false;
+    p.spool.max_bytes = 1;
+    assert_false(spool_check(&p.spool, SECOND_NS, 0));
+    assert_true(p.spool.paused && has_file(&p, second));
+    spool_end(&p.spool, "id");
+    assert_false(has_file(&p, second));
+    assert_true(has_file(&p, first) && !has_file(&p, ".gpufl-reserve"));
+    close_place(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_resumes_only_when_a_tenth_of_the_limit_is_free),
         cmocka_unit_test(it_looks_once_a_second_or_when_the_limit_is_near),
         cmocka_unit_test(a_write_that_fails_soon_again_is_tried_later_each_time),
+        cmocka_unit_test(a_pause_that_has_lost_nothing_leaves_no_marker),
         cmocka_unit_test(while_writes_fail_they_are_tried_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
