@@ -128,8 +128,10 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
 {
     static const char *const mounts[] = {"fs/cgroup", "fs/cgroup/unified"};
     char path[PATH_MAX];
-    *cgroup = (struct cgroup){
-        .cpu = GROUP_FILES_NONE, .memory = GROUP_FILES_NONE, .usage_us = NONE};
+    *cgroup = (struct cgroup){.cpu = GROUP_FILES_NONE,
+                              .memory = GROUP_FILES_NONE,
+                              .usage_us = NONE,
+                              .cpu_pct_x100 = NONE};
     if (!own_path(proc, path)) {
         return;
     }
@@ -150,18 +152,26 @@ void cgroup_close(struct cgroup *cgroup)
     group_files_fini(&cgroup->memory);
 }
 
+static int64_t cgroup_cpu_figure(struct cgroup *cgroup, int64_t mono_ns)
+{
+    int64_t us = cpu_usage_us(&cgroup->cpu.use);
+    int64_t span_ns = mono_ns - cgroup->mono_ns;
+    bool follows = cgroup->usage_us >= 0 && us >= cgroup->usage_us;
+    if (follows && span_ns < CPU_FIGURE_NS) {
+        return cgroup->cpu_pct_x100;
+    }
+    cgroup->cpu_pct_x100 =
+        follows ? (us - cgroup->usage_us) * 10000 / (span_ns / 1000) : NONE;
+    cgroup->usage_us = us;
+    cgroup->mono_ns = mono_ns;
+    return cgroup->cpu_pct_x100;
+}
+
 struct cgroup_sample cgroup_read(struct cgroup *cgroup, int64_t mono_ns)
 {
-    struct cgroup_sample s = {.cpu_pct_x100 = NONE,
+    struct cgroup_sample s = {.cpu_pct_x100 = cgroup_cpu_figure(cgroup, mono_ns),
                               .cpu_limit_pct_x100 = cpu_limit(&cgroup->cpu.limit),
                               .memory_used_mib = memory_mib(&cgroup->memory.use),
                               .memory_limit_mib = memory_mib(&cgroup->memory.limit)};
-    int64_t us = cpu_usage_us(&cgroup->cpu.use);
-    int64_t span_us = (mono_ns - cgroup->mono_ns) / 1000;
-    if (cgroup->usage_us >= 0 && us >= cgroup->usage_us && span_us > 0) {
-        s.cpu_pct_x100 = (us - cgroup->usage_us) * 10000 / span_us;
-    }
-    cgroup->usage_us = us;
-    cgroup->mono_ns = mono_ns;
     return s;
 }

@@ -8,9 +8,14 @@
 
 #include "collector-lib/sample/sysfs.h"
 
+/** In less, a processor was taken all of the time or none, by the kernel's clock ticks: a
+ * figure that is asked for again so soon, as by a mark and a sample, stays what it was.
+ */
+#define CPU_FIGURE_NS 10000000
+
 /** -1 = not available, or no limit. */
 struct cgroup_sample {
-    int64_t cpu_pct_x100; /**< percent of one core × 100 since the previous sample */
+    int64_t cpu_pct_x100;       /**< percent of one core × 100 since the figure before */
     int64_t cpu_limit_pct_x100; /**< quota in the same unit */
     int64_t memory_used_mib;    /**< memory.current: page cache included */
     int64_t memory_limit_mib;
@@ -29,8 +34,9 @@ struct group_files {
 /** Of the groups whose limits bind; none without control groups. */
 struct cgroup {
     struct group_files cpu, memory;
-    int64_t usage_us; /* at the previous sample, -1 = none */
+    int64_t usage_us; /* when the last figure was taken, -1 = none */
     int64_t mono_ns;
+    int64_t cpu_pct_x100; /* that figure */
 };
 
 /** \p proc and \p sysfs are the mount points of procfs and sysfs. Watches the group

@@ -13,6 +13,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "collector-lib/core/clock.h"
 #include "collector-lib/sample/sysfs.h"
 
 /* First line of /proc/stat (proc(5)): user nice system idle iowait irq softirq steal, in
@@ -79,6 +80,7 @@ void host_open(struct host *host, const char *sysfs)
     }
     find_address(host->ip_addr, sizeof host->ip_addr);
     cgroup_open(&host->cgroup, "/proc", sysfs_root(sysfs));
+    host->mono_ns = clock_mono_ns();
     read_cpu(&host->stat, &host->busy, &host->total);
 }
 
@@ -88,19 +90,27 @@ void host_close(struct host *host)
     sysfs_file_fini(&host->stat);
 }
 
-struct host_sample host_read(struct host *host, int64_t mono_ns)
+static int host_cpu_figure(struct host *host, int64_t mono_ns)
 {
-    struct host_sample sample = {.cgroup = cgroup_read(&host->cgroup, mono_ns)};
     uint64_t busy;
     uint64_t total;
-    if (read_cpu(&host->stat, &busy, &total) == 0) {
-        if (total > host->total && busy >= host->busy) {
-            sample.cpu_pct_x100 =
-                (int)((busy - host->busy) * 10000 / (total - host->total));
-        }
-        host->busy = busy;
-        host->total = total;
+    if (mono_ns - host->mono_ns < CPU_FIGURE_NS ||
+        read_cpu(&host->stat, &busy, &total) != 0) {
+        return host->cpu_pct_x100;
     }
+    if (total > host->total && busy >= host->busy) {
+        host->cpu_pct_x100 = (int)((busy - host->busy) * 10000 / (total - host->total));
+    }
+    host->busy = busy;
+    host->total = total;
+    host->mono_ns = mono_ns;
+    return host->cpu_pct_x100;
+}
+
+struct host_sample host_read(struct host *host, int64_t mono_ns)
+{
+    struct host_sample sample = {.cpu_pct_x100 = host_cpu_figure(host, mono_ns),
+                                 .cgroup = cgroup_read(&host->cgroup, mono_ns)};
     struct sysinfo info;
     if (sysinfo(&info) == 0) {
         sample.ram_total_mib = (int64_t)((uint64_t)info.totalram * info.mem_unit >> 20);

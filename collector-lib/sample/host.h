@@ -11,7 +11,7 @@
 /** One sample. ram_used is total minus free and includes the page cache, as in the
  * records of the existing clients. */
 struct host_sample {
-    int cpu_pct_x100; /**< percent of all cores × 100 since the previous sample */
+    int cpu_pct_x100; /**< percent of all cores × 100 since the figure before */
     int64_t ram_used_mib;
     int64_t ram_total_mib;
     struct cgroup_sample cgroup;
@@ -19,8 +19,10 @@ struct host_sample {
 
 /** State between samples, and the identity. Set by host_open, released by host_close. */
 struct host {
-    uint64_t busy;
+    uint64_t busy; /* when the last figure was taken */
     uint64_t total;
+    int64_t mono_ns;
+    int cpu_pct_x100;       /* that figure */
     struct sysfs_file stat; /**< /proc/stat */
     struct cgroup cgroup;
     char hostname[128];

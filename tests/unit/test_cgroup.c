@@ -86,6 +86,25 @@ static void a_container_sees_its_limits(void **state)
     dirs_remove(t.root);
 }
 
+/* A mark that comes just before a sample. */
+static void a_figure_is_of_10_ms_at_least(void **state)
+{
+    (void)state;
+    struct tree t;
+    struct cgroup cgroup;
+    grow_container(&t);
+    cgroup_open(&cgroup, t.proc, t.sys);
+    cgroup_read(&cgroup, SECOND_NS);
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 2500000\n");
+    assert_int_equal(cgroup_read(&cgroup, 1009999999).cpu_pct_x100, -1);
+    assert_int_equal(cgroup_read(&cgroup, 3 * SECOND_NS).cpu_pct_x100, 7500);
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 3500000\n");
+    assert_int_equal(cgroup_read(&cgroup, 3 * SECOND_NS + 1000).cpu_pct_x100, 7500);
+    assert_int_equal(cgroup_read(&cgroup, 5 * SECOND_NS).cpu_pct_x100, 5000);
+    cgroup_close(&cgroup);
+    dirs_remove(t.root);
+}
+
 /* A file of the job that gets the number of one of ours is neither read nor closed. */
 static void a_job_may_close_its_files(void **state)
 {
@@ -183,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_container_sees_its_limits),
+        cmocka_unit_test(a_figure_is_of_10_ms_at_least),
         cmocka_unit_test(the_lowest_limit_on_the_way_up_counts),
         cmocka_unit_test(a_job_may_close_its_files),
         cmocka_unit_test(a_sample_opens_nothing),
