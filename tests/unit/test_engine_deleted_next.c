@@ -467,6 +467,40 @@ static void one_that_its_bytes_show_to_be_a_copy_is_not_sent_twice(void **state)
     }
 }
 
+/* As by logrotate with `copytruncate`: some lines are only in the copy, others only in
+ * the active file. */
+static void what_only_a_copy_holds_is_sent(enum beside kind, bool seen, bool dead)
+{
+    struct session_dir dir;
+    struct rig *rig = rig_with_one_line(&dir, NULL);
+    append(&dir, 1, false);
+    append(&dir, 2, false);
+    copy_as_others(&dir, kind);
+    if (seen) {
+        run_at_rest(rig);
+    }
+    assert_int_equal(ftruncate(dir.file[CHANNEL_DEVICE].own.fd, 0), 0);
+    append(&dir, 3, false);
+    if (dead) {
+        session_dir_close(&dir);
+    }
+    run_at_rest(rig);
+    run_at_rest(rig);
+    assert_int_equal(stored(rig, &dir)->end.at.lines, 4);
+    assert_int_equal(stored(rig, &dir)->end.at.file, 2);
+    session_dir_close(&dir);
+    rig_delete(rig);
+}
+
+static void one_that_was_cut_behind_its_copy_is_the_next(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        what_only_a_copy_holds_is_sent(BESIDE_COPY, how & 1, how & 2);
+        what_only_a_copy_holds_is_sent(BESIDE_GZ, how & 1, how & 2);
+    }
+}
+
 static void watch_all(void *arg, unsigned root, const char *root_path,
                       const char *session, bool done)
 {
@@ -553,6 +587,7 @@ int main(void)
         cmocka_unit_test(one_that_others_have_copied_is_not_sent_twice),
         cmocka_unit_test(one_that_others_have_compressed_is_not_sent_twice),
         cmocka_unit_test(one_that_its_bytes_show_to_be_a_copy_is_not_sent_twice),
+        cmocka_unit_test(one_that_was_cut_behind_its_copy_is_the_next),
         cmocka_unit_test(one_that_a_watched_lock_file_tells_late_is_sent_then),
         cmocka_unit_test(
             one_that_does_not_begin_its_channel_is_held_though_lines_were_sent),

@@ -231,7 +231,8 @@ static size_t file_copy_same(const struct file_copy *c, char *own, char *of, siz
 }
 
 /* Usual files differ in their first block. */
-bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, struct gz_cache *cache)
+bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, bool due,
+                  struct gz_cache *cache)
 {
     const struct file_copy c = {sys, of, fd, gz, cache};
     char own[COPY_FIRST_BYTES];
@@ -241,11 +242,11 @@ bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, struct gz_cach
     if (fstat(fd, &st) < 0 || fstat(of, &larger) < 0 ||
         (!gz && st.st_size > larger.st_size) ||
         !file_copy_same(&c, own, other, sizeof own)) {
-        return false;
+        return due && !gz && st.st_size == 0;
     }
     char *both = malloc(2 * COPY_BYTES);
     size_t n = both ? file_copy_same(&c, both, both + COPY_BYTES, COPY_BYTES) : 0;
-    bool is = ndjson_has_row(both, n);
+    bool is = due ? n > 0 : ndjson_has_row(both, n);
     free(both);
     return is;
 }

@@ -61,8 +61,10 @@ struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at);
 
 /** \return true if \p fd, a compressed file if \p gz is set, is a copy of the beginning
  * of \p of: of its first 64 KiB, all stand at the beginning of that, and a line of a
- * record that no writer repeats is among them. It cannot be a copy if it is larger.
+ * record that no writer repeats is among them, unless \p of is known to have its name:
+ * then \p due is set, and an empty file is one, too. It cannot be a copy if it is larger.
  * \p cache is told what it cost to unpack; NULL = nothing is. */
-bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, struct gz_cache *cache);
+bool file_copy_is(const struct sys *sys, int of, int fd, bool gz, bool due,
+                  struct gz_cache *cache);
 
 #endif

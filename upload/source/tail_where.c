@@ -209,46 +209,48 @@ struct tail_unreadable tail_where_unreadable(const struct sys *sys,
     return file;
 }
 
-static bool tail_where_stat(const struct sys *sys, const struct tail_where *w,
-                            uint32_t number, struct stat *st, bool *gz)
-{
-    int fd = tail_where_open_either(sys, w, number, gz);
-    bool ok = fd >= 0 && fstat(fd, st) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return ok;
-}
-
-/* Another program has given the active file its next number, as it is or compressed, and
- * its writer has not noticed yet; or has given that number to another file. What it makes
- * in its place is empty: where it is not, and the writer is silent, the disk has not
- * taken what the lock file was to tell. */
-static bool tail_where_is_written(const struct sys *sys, const struct tail_where *w,
-                                  const struct stat *sealed, bool gz,
-                                  const struct stat *next)
+/* Not where another program has given the active file its next number, as it is or
+ * compressed, and its writer has not noticed yet; or has given that number to a copy.
+ * What it makes in its place is empty: where it is not, and the writer is silent, the
+ * disk has not taken what the lock file was to tell. */
+static bool tail_where_goes_to(const struct sys *sys, const struct tail_where *w,
+                               int sealed, bool gz, int next)
 {
     struct active_files told;
-    return tail_where_read_told(sys, w, &told) &&
-           ((!(w->silent && next->st_size > 0) &&
-             ((gz && told_number(&told, w->channel) == w->file) ||
-              told_number_at(&told, w->channel, sealed))) ||
-            told_number_at(&told, w->channel, next) == w->file);
+    struct stat st;
+    struct stat begun;
+    if (fstat(sealed, &st) < 0 || fstat(next, &begun) < 0 ||
+        (st.st_ino == begun.st_ino && st.st_dev == begun.st_dev) ||
+        (!gz && (uint64_t)st.st_size > w->offset)) {
+        return false;
+    }
+    if (!tail_where_read_told(sys, w, &told)) {
+        return true;
+    }
+    if (told_number_at(&told, w->channel, &begun) == w->file) {
+        return tail_where_is_beside(sys, w, next, sealed, gz) == 0;
+    }
+    return (w->silent && begun.st_size > 0) ||
+           !((gz && told_number(&told, w->channel) == w->file) ||
+             told_number_at(&told, w->channel, &st));
 }
 
 /* A writer that cannot open the next file renames the sealed one back, if it is plain, so
  * an active file may be this one: unless both are there at last, and are two. */
 bool tail_where_has_next(const struct sys *sys, const struct tail_where *w)
 {
-    struct stat next;
-    struct stat sealed;
     bool gz;
-    bool begun = tail_where_stat(sys, w, w->file + 1, &next, &gz) ||
-                 tail_where_stat(sys, w, 0, &next, &gz);
-    return begun && tail_where_stat(sys, w, w->file, &sealed, &gz) &&
-           (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (gz || (uint64_t)sealed.st_size <= w->offset) &&
-           !tail_where_is_written(sys, w, &sealed, gz, &next);
+    int next = tail_where_open_either(sys, w, w->file + 1, &gz);
+    next = next < 0 ? tail_where_open_either(sys, w, 0, &gz) : next;
+    int sealed = next < 0 ? -1 : tail_where_open_either(sys, w, w->file, &gz);
+    bool has = sealed >= 0 && tail_where_goes_to(sys, w, sealed, gz, next);
+    if (sealed >= 0) {
+        close(sealed);
+    }
+    if (next >= 0) {
+        close(next);
+    }
+    return has;
 }
 
 bool tail_where_tells_loss(const struct sys *sys, const struct tail_where *w)

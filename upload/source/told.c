@@ -355,8 +355,8 @@ bool told_is_anothers(const struct told_beside *b, const struct active_files *to
     }
     bool sealed = c != CHANNEL_COUNT &&
                   (told->number[c] > b->number || told_is_file(told, c, &numbered));
-    return told_number_at(told, b->channel, &active) == b->number ||
-           (!sealed && file_copy_is(b->sys, b->active, b->numbered, b->gz, b->cache));
+    bool due = told_number_at(told, b->channel, &active) == b->number;
+    return !sealed && file_copy_is(b->sys, b->active, b->numbered, b->gz, due, b->cache);
 }
 
 bool told_note_beyond(const struct sys *sys, int dir, const char *channel,

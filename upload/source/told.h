@@ -118,9 +118,10 @@ struct told_beside {
 };
 
 /** \return true if the numbered file was made by another program, as by logrotate with
- * `copy`, and would be read twice: the active one has that number, as its writer \p told;
- * both are one file; or the active one begins with it, and the writer told no higher
- * number. Where nothing was told, \p told is all zero. */
+ * `copy`, and would be read twice: both are one file, or the active one begins with it,
+ * and the writer \p told no higher number. That the active one was told to have that
+ * number is not enough: it may have been cut since (`copytruncate`). Where nothing was
+ * told, \p told is all zero. */
 bool told_is_anothers(const struct told_beside *beside, const struct active_files *told);
 
 /** Adds file \p number of \p channel in \p dir to \p unread, in each form that is

@@ -18,7 +18,7 @@
     X(SECOND, "second_form",                                                             \
       "the file is there uncompressed, too: remove the one that holds less "             \
       "uncompressed, as `zcat X.gz | cmp - X` tells, or either if they are equal")       \
-    X(BEYOND, "beyond", "the active file has its number, or begins with what it holds")  \
+    X(BEYOND, "beyond", "the active file begins with what it holds")                     \
     X(DAMAGED, "damaged", "it cannot be read to its end")
 
 #define UNREAD_ENUM_(id, key, text) UNREAD_##id,
