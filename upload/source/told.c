@@ -329,17 +329,15 @@ bool told_is_earlier(const struct sys *sys, int dir, const char *channel, uint32
     return yields;
 }
 
-/* A rename gives one file either name, and never both. */
-static bool told_is_link(const struct told_beside *b, const struct stat *active,
-                         const struct stat *numbered)
+/* A rename gives one file either name, and never both. What was opened as the active file
+ * may have been given a number since, and been compressed. */
+static bool told_is_still(const struct told_beside *b, const struct stat *active)
 {
     char name[LAYOUT_PATH_MAX];
     struct stat now;
     layout_active(name, b->channel, false);
-    return numbered->st_nlink > 1 && active->st_ino == numbered->st_ino &&
-           active->st_dev == numbered->st_dev &&
-           fstatat(b->dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-           now.st_ino == numbered->st_ino;
+    return fstatat(b->dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           now.st_ino == active->st_ino && now.st_dev == active->st_dev;
 }
 
 bool told_is_anothers(const struct told_beside *b, const struct active_files *told)
@@ -351,12 +349,15 @@ bool told_is_anothers(const struct told_beside *b, const struct active_files *to
         return false;
     }
     if (active.st_ino == numbered.st_ino) {
-        return told_is_link(b, &active, &numbered);
+        return numbered.st_nlink > 1 && active.st_dev == numbered.st_dev &&
+               told_is_still(b, &active);
     }
     bool sealed = c != CHANNEL_COUNT &&
                   (told->number[c] > b->number || told_is_file(told, c, &numbered));
     bool due = told_number_at(told, b->channel, &active) == b->number;
-    return !sealed && file_copy_is(b->sys, b->active, b->numbered, b->gz, due, b->cache);
+    return !sealed &&
+           file_copy_is(b->sys, b->active, b->numbered, b->gz, due, b->cache) &&
+           told_is_still(b, &active);
 }
 
 bool told_note_beyond(const struct sys *sys, int dir, const char *channel,
