@@ -579,6 +579,7 @@ static void a_copy_of_the_active_file_is_not_sent_twice(void **state)
         run(rig);
         const char *all = how & 2 ? "0 1 2 3 4 5 6 7 " : "0 1 2 6 7 ";
         assert_stored(rig, all);
+        assert_int_equal(device(rig)->end.losses, 0);
         assert_int_equal(rig_summary(rig).sessions_done, 0);
         if (how & 4) {
             in_session(rig, "rm device.1.log*");
@@ -588,7 +589,38 @@ static void a_copy_of_the_active_file_is_not_sent_twice(void **state)
             lines(rig, "device.log", 8, 9);
             run(rig);
             assert_stored(rig, how & 2 ? "0 1 2 3 4 5 6 7 8 9 " : "0 1 2 6 7 8 9 ");
+            assert_int_equal(device(rig)->end.losses, 0);
         }
+        rig_delete(rig);
+    }
+}
+
+/* The number that it took from a rotated file is not free: no file was there. */
+static void a_copy_that_pushed_others_up_leaves_no_gap(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < sizeof copies / sizeof *copies; how++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        lines(rig, "device.log", 0, 2);
+        rotate(rig, false);
+        lines(rig, "device.log", 3, 5);
+        in_session(rig, "echo '{\"type\":\"shutdown\",\"n\":6}' >>device.log");
+        in_session(rig, "mv device.1.log device.2.log");
+        in_session(rig, copies[how]);
+        rig_start(rig);
+        rig_run(rig, 30 * MINUTES_MS, false);
+        assert_stored(rig, "0 1 2 3 4 5 6 ");
+        assert_int_equal(device(rig)->end.losses, 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        in_session(rig, "rm device.1.log*");
+        rig_run(rig, 30 * MINUTES_MS, false);
+        assert_int_equal(device(rig)->end.losses, 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        in_session(rig, "mv device.2.log device.1.log");
+        rig_run(rig, 30 * MINUTES_MS, false);
+        assert_stored(rig, "0 1 2 3 4 5 6 ");
+        assert_int_equal(device(rig)->end.losses, 0);
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
         rig_delete(rig);
     }
 }
@@ -612,6 +644,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_of_the_active_file_is_not_sent_twice),
+        cmocka_unit_test(a_copy_that_pushed_others_up_leaves_no_gap),
         cmocka_unit_test(a_file_of_nothing_but_first_lines_is_no_copy),
         cmocka_unit_test(a_session_of_the_11_layout_goes_by_positions),
         cmocka_unit_test(a_lost_state_costs_nothing_however_often_files_were_renamed),

@@ -303,7 +303,7 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
         status = place_below(sys, w, at, out, &taken);
         if (!shifting_number_between(sys, w, taken, at, &failed) &&
             is_still_at(sys, w, at, &known, &failed)) {
-            out->skipped = at - 1 - taken;
+            out->skipped = shifting_number_free(sys, w, taken, at);
             return status;
         }
     }
@@ -363,7 +363,7 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     while (at > 0 && status != GPUFL_OK) {
         status = place_below(sys, w, at, out, &at);
     }
-    out->skipped = behind - 1 - at;
+    out->skipped = shifting_number_free(sys, w, at, behind);
     return status == GPUFL_OK ? status : GPUFL_ERR_NOT_FOUND;
 }
 

@@ -171,6 +171,20 @@ uint32_t shifting_number_highest(const struct sys *sys, const struct tail_where 
     return highest;
 }
 
+uint32_t shifting_number_free(const struct sys *sys, const struct tail_where *w,
+                              uint32_t below, uint32_t above)
+{
+    uint32_t numbers = above - below - 1;
+    bool gz;
+    int fd = below == 0 && numbers ? tail_where_open_either(sys, w, 1, &gz) : -1;
+    if (fd < 0) {
+        return numbers;
+    }
+    bool copy = number_is_copy(sys, w, fd, gz);
+    close(fd);
+    return numbers - copy;
+}
+
 /* During a rotation a number is free for a moment, and the file below may move up while
  * the numbers are looked at: likewise. */
 bool shifting_number_between(const struct sys *sys, const struct tail_where *w,

@@ -38,6 +38,11 @@ uint32_t shifting_number_highest(const struct sys *sys, const struct tail_where 
 bool shifting_number_between(const struct sys *sys, const struct tail_where *where,
                              uint32_t below, uint32_t above, bool *failed);
 
+/** \return how many between \p below and \p above have none. Number 1 does not count
+ * where another program gave it to a copy of the active file: it pushed the others up. */
+uint32_t shifting_number_free(const struct sys *sys, const struct tail_where *where,
+                              uint32_t below, uint32_t above);
+
 /** Longest head of a file, in bytes. */
 #define SHIFTING_HEAD_BYTES 512u
 /** A writer deletes files with higher numbers. */
