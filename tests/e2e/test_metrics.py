@@ -351,7 +351,7 @@ def an_address_that_is_taken_holds_up_no_line(place):
     """It is said, also by --check and gpufl status, and metrics are served once it is free."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     session = lib.job(place, 0.1)
-    taken = socket.create_server(("127.0.0.1", 0))
+    taken = socket.create_server(("127.0.0.1", lib.free_port()))
     at = f"127.0.0.1:{taken.getsockname()[1]}"
     said = f"--listen: '{at}': Address already in use"
     done = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={backend.url}", f"--listen={at}",
