@@ -24,7 +24,7 @@
 
 bool session_dir_has(const struct session_dir *dir, enum channel channel)
 {
-    return channel != CHANNEL_SASS || dir->with_sass;
+    return session_identity_lists(dir->with_sass, channel);
 }
 
 static int fill_directory(struct session_dir *dir)

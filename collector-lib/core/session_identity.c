@@ -13,7 +13,6 @@
 
 #include "base/process_identity.h"
 #include "collector-lib/core/own_fd.h"
-#include "schema/channels.h"
 #include "schema/layout.h"
 
 #define IDS_TRIED 32
@@ -39,13 +38,18 @@ static int64_t lock_born_ns(int dir)
     return told ? st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec : 0;
 }
 
+bool session_identity_lists(bool with_sass, enum channel channel)
+{
+    return channel != CHANNEL_SASS || with_sass;
+}
+
 /* The names of the session's channels, as elements of a JSON array. The file of each is
  * made before the manifest, so a reader misses one that is not there. */
 static void list_channels(bool with_sass, char *out, size_t cap)
 {
     size_t len = 0;
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (c != CHANNEL_SASS || with_sass) {
+        if (session_identity_lists(with_sass, (enum channel)c)) {
             len += (size_t)snprintf(out + len, cap - len, "%s\"%s\"", len ? "," : "",
                                     channel_name((enum channel)c));
         }

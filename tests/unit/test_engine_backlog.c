@@ -141,6 +141,17 @@ static uint64_t backlog_sent_at(const struct rig *rig, const char *session, unsi
     return UINT64_MAX;
 }
 
+/* Writes line \p n, and goes on for \p run_ms. \return how long it took to be sent. */
+static uint64_t backlog_live_ms(struct backlog_rig *b, int n, uint64_t run_ms)
+{
+    unsigned from = b->rig->requests;
+    uint64_t written_ms = rig_now_ms();
+    live_line(&b->small, "device", "x", n);
+    engine_touch(b->rig->engine, 0, b->small.id);
+    rig_run(b->rig, run_ms, false);
+    return backlog_sent_at(b->rig, b->small.id, from) - written_ms;
+}
+
 /* S2-11. Ten answers come a second. What was made before the line must not go first. */
 static void a_live_line_waits_for_few_answers(void **state)
 {
@@ -150,14 +161,8 @@ static void a_live_line_waits_for_few_answers(void **state)
     backlog_add_small(&b);
     backlog_start(b.rig, 1000);
     for (int n = 1; n <= 5; n++) {
-        unsigned from = b.rig->requests;
-        uint64_t written_ms = rig_now_ms();
-        live_line(&b.small, "device", "x", n);
-        engine_touch(b.rig->engine, 0, b.small.id);
-        rig_run(b.rig, 4100, false);
         uint64_t limit_ms = b.rig->config.flush_interval_ms + b.rig->answer_ms + 200;
-        assert_in_range(backlog_sent_at(b.rig, b.small.id, from) - written_ms, 0,
-                        limit_ms);
+        assert_in_range(backlog_live_ms(&b, n, 4100), 0, limit_ms);
     }
     live_close(&b.small);
     backlog_delete(&b);
@@ -174,13 +179,7 @@ static void a_live_line_is_sent_within_900_ms(void **state)
         backlog_add_small(&b);
         backlog_start(b.rig, 0);
         for (int n = 1; n <= 20; n++) {
-            unsigned from = b.rig->requests;
-            uint64_t written_ms = rig_now_ms();
-            live_line(&b.small, "device", "x", n);
-            engine_touch(b.rig->engine, 0, b.small.id);
-            rig_run(b.rig, 1001 + 37 * (uint64_t)n, false);
-            assert_in_range(backlog_sent_at(b.rig, b.small.id, from) - written_ms, 0,
-                            900);
+            assert_in_range(backlog_live_ms(&b, n, 1001 + 37 * (uint64_t)n), 0, 900);
         }
         live_close(&b.small);
         backlog_delete(&b);

@@ -89,17 +89,22 @@ static void one_that_is_only_sealed_is_sent(void **state)
     rig_delete(rig);
 }
 
-static struct rig *rig_with_one_line(struct session_dir *dir, const struct log *log)
+static struct rig *rig_send_one_line(struct rig *rig, struct session_dir *dir)
 {
-    struct rig *rig = rig_positions_on(rig_new());
     rig->config.flush_interval_ms = 0;
-    rig->config.log = log ? log : rig->config.log;
     *dir = (struct session_dir){0};
     assert_int_equal(session_dir_open(dir, rig->root), GPUFL_OK);
     append(dir, 0, false);
     rig_start(rig);
     rig_run(rig, 5000, false);
     return rig;
+}
+
+static struct rig *rig_with_one_line(struct session_dir *dir, const struct log *log)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.log = log ? log : rig->config.log;
+    return rig_send_one_line(rig, dir);
 }
 
 static void run_at_rest(struct rig *rig)
@@ -200,13 +205,7 @@ static struct rig *rig_on_a_network_file_system(struct session_dir *dir)
     far = *rig->config.sys;
     far.fstatfs = fstatfs_far;
     rig->config.sys = &far;
-    *dir = (struct session_dir){0};
-    rig->config.flush_interval_ms = 0;
-    assert_int_equal(session_dir_open(dir, rig->root), GPUFL_OK);
-    append(dir, 0, false);
-    rig_start(rig);
-    rig_run(rig, 5000, false);
-    return rig;
+    return rig_send_one_line(rig, dir);
 }
 
 /* It ran on this host, and is gone: its lock, which is free, says nothing. */

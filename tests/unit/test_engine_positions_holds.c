@@ -47,16 +47,22 @@ static void start_backend_again(struct rig *rig)
                         "\"positions\":true,\"epoch\":\"2\"}";
 }
 
+static struct rig *rig_with_lines_sent(struct live_session *s)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(s, rig->root, RIG_ID);
+    rig_fill(s, 5);
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    return rig;
+}
+
 /* A session of which all was sent, and which retention deleted before it had ended; where
  * it \p grows, one more line comes. */
 static struct rig *expired_session(bool grows)
 {
     struct live_session s;
-    struct rig *rig = rig_positions_on(rig_new());
-    live_open(&s, rig->root, RIG_ID);
-    rig_fill(&s, 5);
-    rig_start(rig);
-    rig_run(rig, MINUTES_MS, false);
+    struct rig *rig = rig_with_lines_sent(&s);
     set_expired(rig, true);
     if (grows) {
         live_line(&s, "device", "x", 6);
@@ -214,11 +220,7 @@ static void one_that_its_disk_cut_is_asked_for_once_it_is_deleted(void **state)
         bool restart = i % 2;
         enum held_reason held = row[i / 2].held;
         struct live_session s;
-        struct rig *rig = rig_positions_on(rig_new());
-        live_open(&s, rig->root, RIG_ID);
-        rig_fill(&s, 5);
-        rig_start(rig);
-        rig_run(rig, MINUTES_MS, false);
+        struct rig *rig = rig_with_lines_sent(&s);
         in_session(rig, "sed -i '3,$d' device.log");
         live_close(&s);
         rig_run(rig, 5 * MINUTES_MS, false);
@@ -250,11 +252,7 @@ static void a_complete_session_of_which_it_had_less_is_held(void **state)
     for (int restart = 0; restart < 2; restart++) {
         struct live_session s;
         struct rig_positions backup = {0};
-        struct rig *rig = rig_positions_on(rig_new());
-        live_open(&s, rig->root, RIG_ID);
-        rig_fill(&s, 5);
-        rig_start(rig);
-        rig_run(rig, MINUTES_MS, false);
+        struct rig *rig = rig_with_lines_sent(&s);
         rig_positions_copy(&backup, &rig->positions);
         live_line(&s, "device", "x", 6);
         live_close(&s);
