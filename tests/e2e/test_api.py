@@ -411,7 +411,7 @@ def a_function_that_takes_messages_and_does_not_return_holds_up_nobody_for_long(
     equal((built.returncode, built.stderr), (0, ""), "it compiles")
     for how in ("exit", "shutdown", "replace"):
         done = subprocess.run([program, place.logs, how], capture_output=True, text=True, check=False, timeout=60 * lib.SLOW,
-                              env=lib.environment({"GPUFL_LOG_MAX_SPOOL_BYTES": "1", "GPUFL_SHUTDOWN_TIMEOUT_MS": "100"}))
+                              env=lib.environment({"GPUFL_LOG_MAX_SPOOL_BYTES": "65536", "GPUFL_SHUTDOWN_TIMEOUT_MS": "100"}))
         equal((done.returncode, done.stdout), (7, "called\n"), f"{how}: {done.stderr}")
         hung = "[GPUFL] the function of gpufl_set_log_callback has not returned for 1100 ms: "
         given_up = "it stays set" if how == "replace" else "until it does, messages are written here"
