@@ -293,6 +293,22 @@ def what_may_come_twice_after_a_lost_state_is_said(place):
     lose(lib.Backend(place, "--api-key", lib.KEY).url, place.path / "positions", False)
 
 
+def a_new_journal_is_said_by_the_run_that_sends_if_not_by_the_one_that_made_it(place):
+    """That one got no answer; a progress file tells of what was sent."""
+    writer = Live(place.logs)
+    writer.line("device", times=3)
+    journal = place.logs / STATE / "journal"
+    with sink.Sink() as s:
+        lib.upload(place, s.url)
+        journal.unlink()
+        s.declare = 503
+        done = lib.upload(place, s.url, "--timeout", "1s")
+        check("journal.new" not in done.stderr and journal.exists(), done.stderr)
+        s.declare = False
+        done = lib.upload(place, s.url)
+        equal(done.stderr.count("journal.new"), 1, done.stderr)
+
+
 def _ended_in(logs):
     logs.mkdir()
     writer = Live(logs)

@@ -69,6 +69,9 @@ static void change_compare(struct root *root)
         return;
     }
     if (match == ORIGIN_NOT_NOTED) {
+        if (!journal_named_no_origin(root->journal)) {
+            return; /* what was sent is known from a progress file alone */
+        }
         log_info(config->log, "origin.adopted",
                  "root=%s host=%s note=\"the journal does not say which backend it was "
                  "kept for: taken for this one\"",
@@ -219,12 +222,13 @@ static bool change_has_url(const struct root *root, const struct record_origin *
 
 /* An earlier journal may have been lost; a progress file may be older than it was.
  * Positions, or a registry of identities that did not come from it, would tell what was
- * stored. */
+ * stored. A process that was killed before it noted a backend may have made this journal
+ * without saying so. */
 static void change_say_new(struct root *root)
 {
     const struct engine *engine = root->engine;
-    bool is_new = !root->origin.now.url[0] &&
-                  (root->backend == BACKEND_UNNOTED || journal_is_new(root->journal));
+    bool is_new = !root->origin.now.url[0] && (root->backend == BACKEND_UNNOTED ||
+                                               !journal_named_no_origin(root->journal));
     if (is_new && !root->said_new && engine->origin.state == ORIGIN_KNOWN &&
         !engine->origin.positions && root->by_path.count) {
         root->said_new = true;

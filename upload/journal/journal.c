@@ -329,6 +329,11 @@ bool journal_is_new(const struct journal *j)
     return j->loaded.is_new;
 }
 
+bool journal_named_no_origin(const struct journal *j)
+{
+    return j->loaded.names_no_origin;
+}
+
 uint64_t journal_durable(const struct journal *j)
 {
     return j->durable;

@@ -46,6 +46,9 @@ bool journal_was_damaged(const struct journal *journal);
 /** True when there was no journal before. */
 bool journal_is_new(const struct journal *journal);
 
+/** True when the one before was of a version that recorded no backend. */
+bool journal_named_no_origin(const struct journal *journal);
+
 /** Writes the whole state to a new file and waits until it is on disk: temporary file,
  * sync, rename, sync of the directory. \return GPUFL_OK or GPUFL_ERR_IO; after a failure
  * the journal is broken. */

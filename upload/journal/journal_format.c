@@ -152,6 +152,7 @@ static gpufl_status parse_header(const unsigned char *data, size_t len,
     size_t second = h.version == 1 ? 0 : second_header(h.root_len);
     size_t end = second + header_size(h.root_len);
     out->generation = h.generation;
+    out->names_no_origin = h.version < 3;
     memcpy(out->root, h.root, h.root_len);
     out->end = end < len ? end : len;
     out->header_damaged =

@@ -58,10 +58,11 @@ size_t journal_format_put_record(unsigned char *out, uint64_t number, uint32_t t
 struct journal_parsed {
     uint32_t generation;
     char root[JOURNAL_ROOT_MAX + 1];
-    uint64_t last;       /**< number of the last record, 0 = none */
-    uint64_t end;        /**< offset behind the last good record */
-    bool damaged;        /**< records in the middle could not be read */
-    bool header_damaged; /**< one of the two headers; the other one is intact */
+    uint64_t last;        /**< number of the last record, 0 = none */
+    uint64_t end;         /**< offset behind the last good record */
+    bool damaged;         /**< records in the middle could not be read */
+    bool header_damaged;  /**< one of the two headers; the other one is intact */
+    bool names_no_origin; /**< its version recorded no backend */
 };
 
 /** Reads up to \p room bytes of a file to \p to, one part after the other; less only at

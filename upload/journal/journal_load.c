@@ -101,6 +101,7 @@ static gpufl_status load_open(const struct journal_place *place,
         out->last = parsed.last;
         out->damaged = parsed.damaged;
         out->generation = parsed.generation;
+        out->names_no_origin = parsed.names_no_origin;
         compare_root(place, &parsed);
         say_header(place, &parsed);
     }

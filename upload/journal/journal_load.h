@@ -23,9 +23,10 @@ struct journal_place {
 
 struct journal_loaded {
     uint32_t generation;
-    uint64_t last; /**< number of the last record */
-    bool is_new;   /**< there was none */
-    bool damaged;  /**< a copy of it was kept for a person to look at */
+    uint64_t last;        /**< number of the last record */
+    bool is_new;          /**< there was none */
+    bool damaged;         /**< a copy of it was kept for a person to look at */
+    bool names_no_origin; /**< it is of a version that recorded no backend */
 };
 
 /** Replays the records of the journal at \p place in order; a missing file is an empty

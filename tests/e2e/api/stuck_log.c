@@ -46,7 +46,8 @@ int main(int argc, char **argv)
         pthread_mutex_unlock(&interpreter);
     } else {
         gpufl_set_log_callback(take_message, NULL);
-        /* Only these pass the limit: a message before the function is set goes to stderr. */
+        /* Only these pass the limit: a message before the function is set goes to stderr.
+         */
         for (int i = 0; i < 4000; i++) {
             gpufl_scope_end(gpufl_scope_begin("beyond the limit"));
         }
