@@ -224,6 +224,27 @@ static void one_that_writes_elsewhere_or_is_still_for_minutes_is_not(void **stat
     }
 }
 
+/* The next file is looked for before an inspection shows what was written. */
+static void what_it_wrote_before_does_not_tell_that_it_goes_on(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    one_file(rig, "device.log", 0);
+    rig->config.max_batch_lines = 5;
+    rig->answer_ms = 4000;
+    rig_start(rig);
+    rig_run(rig, 11000, false);
+    in_root(rig, "mv " RIG_ID "/device.log " RIG_ID "/device.2.log");
+    one_file(rig, "device.log", 10);
+    rig_run(rig, MINUTES_MS / 2, false);
+    it_is_finished(rig);
+    char *all = rig_stored(rig, RIG_ID, "device");
+    assert_non_null(strstr(all, "\"n\":29}"));
+    free(all);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 /* Its files were written long ago. */
 static void a_run_on_demand_does_not_wait_for_one_that_was_still(void **state)
 {
@@ -263,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_cannot_be_read_for_a_while_is_not_taken_for_read),
         cmocka_unit_test(a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for),
+        cmocka_unit_test(what_it_wrote_before_does_not_tell_that_it_goes_on),
         cmocka_unit_test(one_that_writes_elsewhere_or_is_still_for_minutes_is_not),
         cmocka_unit_test(a_run_on_demand_does_not_wait_for_one_that_was_still),
         cmocka_unit_test(no_run_waits_for_one_that_has_ended),

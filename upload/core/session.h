@@ -158,13 +158,16 @@ struct session {
     uint64_t complete_at_ms;
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */
-    uint64_t last_growth_ms;
+    uint64_t last_growth_ms;  /**< when it was noticed */
+    uint64_t grew_after_ms;   /**< when the inspection before that one was, if it was
+                                 noticed at one: it grew since; 0 = not known */
     uint64_t heard_ms; /**< when the backend last got lines of it or was told that it is
                           alive; 0 = not known */
     uint64_t looked_at_ms;
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
     uint64_t later_at_ms;    /**< when `later` is over */
     uint64_t seen_bytes;
+    uint64_t seen_at_ms;   /**< at the inspection that was then */
     uint64_t compare_left; /**< bytes of which it counts if they are compared, or read of
                               `.tmp` */
     const char *id;        /**< last component of path */

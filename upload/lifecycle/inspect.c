@@ -126,7 +126,9 @@ static void inspect_channels(struct session *session, const struct scan *scan,
         session->last_growth_ms = inspect_first_growth(session, scan, now_ms);
     } else if (session->seen_bytes != seen_before) {
         session->last_growth_ms = now_ms;
+        session->grew_after_ms = session->seen_at_ms;
     }
+    session->seen_at_ms = now_ms;
     missing_channels(session, scan);
     session->overdue = false;
     session->quiet_until_ms =

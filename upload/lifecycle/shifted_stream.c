@@ -128,23 +128,34 @@ static bool shifted_stream_has_ended(const struct stream *st)
     return gz || (n > 0 && shifted_stream_ends_in_shutdown(end, (size_t)n));
 }
 
-/* Files that were sent and cleaned up are older than the current one: between it and the
- * next, each number has a file, except for a moment during a rotation. A run on demand
- * does not wait for one that had been still before.
- * \return false until that moment is over. */
-static bool shifted_stream_hole_stays(struct stream *st)
+/* A rotation in which a number was seen to be free is over: its writer is gone, or has
+ * written since that number was free for a while. What it wrote shows at an inspection,
+ * which may be much later. A run on demand does not wait for one that had been still. */
+static bool shifted_stream_rotation_is_over(const struct stream *st)
 {
     const struct session *session = st->session;
-    const struct engine_config *config = &session->root->engine->config;
-    uint64_t now_ms = config->sys->now_ms();
-    st->seal_read_ms = st->seal_read_ms ? st->seal_read_ms : now_ms;
-    bool still = config->once && st->seal_read_ms > session->last_growth_ms &&
+    bool still = session->root->engine->config.once &&
+                 st->seal_read_ms > session->last_growth_ms &&
                  session_silent(session, st->seal_read_ms);
-    bool goes_on = still || session_writer_is_gone(session) ||
-                   shifted_stream_has_ended(st) ||
-                   session->last_growth_ms >= st->seal_read_ms + HOLE_STAYS_MS;
-    if (now_ms - st->seal_read_ms >= (goes_on ? HOLE_STAYS_MS : HOLE_STILL_MS)) {
+    return st->seal_read_ms &&
+           (still || session_writer_is_gone(session) || shifted_stream_has_ended(st) ||
+            session->grew_after_ms >= st->seal_read_ms + HOLE_STAYS_MS);
+}
+
+/* Files that were sent and cleaned up are older than the current one: between it and the
+ * next, each number has a file, except for a moment during a rotation.
+ * \return false until that moment is over. */
+static bool shifted_stream_hole_stays(struct stream *st, bool rotation_is_over)
+{
+    struct session *session = st->session;
+    uint64_t now_ms = session->root->engine->config.sys->now_ms();
+    st->seal_read_ms = st->seal_read_ms ? st->seal_read_ms : now_ms;
+    uint64_t stays_at_ms = st->seal_read_ms + HOLE_STAYS_MS;
+    if (now_ms >= (rotation_is_over ? stays_at_ms : st->seal_read_ms + HOLE_STILL_MS)) {
         return true;
+    }
+    if (now_ms >= stays_at_ms && session->seen_at_ms < stays_at_ms) {
+        session_mark(session); /* what is written from then on counts */
     }
     st->rest = STREAM_PENDING;
     stream_enqueue(st, false, now_ms + HOLE_LOOK_MS);
@@ -189,16 +200,18 @@ enum made shifted_stream_next(struct stream *st)
 {
     struct tail_where where = stream_where(st);
     struct shifting_place next;
+    bool over = shifted_stream_rotation_is_over(st); /* before it is looked at again */
     gpufl_status status =
         shifting_next(st->session->root->engine->config.sys, &where, &next);
     if (status == GPUFL_OK && next.skipped &&
-        (!shifted_stream_hole_stays(st) || !offer_journal_stream(st))) {
+        (!shifted_stream_hole_stays(st, over) || !offer_journal_stream(st))) {
         return MADE_NOTHING;
     }
     if (status == GPUFL_OK) {
         shifted_stream_go_to(st, &next);
         return MADE_STEP;
     }
+    st->seal_read_ms = 0; /* nothing tells that the same number is free later */
     if (status == GPUFL_ERR_NOT_FOUND) {
         st->rest = STREAM_DRAINED;
     } else {
