@@ -204,8 +204,19 @@ static void look_at_opened(int fd, const char *path, const void *caller)
     }
 }
 
-#define CALLER  __builtin_return_address(0)
-#define REAL(f) ((__typeof__(&f))dlsym(RTLD_NEXT, #f))
+#define CALLER __builtin_return_address(0)
+/* Looked for once: dlsym(3) takes a lock, for which a thread may wait between its look at
+ * a descriptor and what it does with it. */
+#define REAL(f)                                                                          \
+    ({                                                                                   \
+        static _Atomic(void *) found;                                                    \
+        void *real = atomic_load_explicit(&found, memory_order_relaxed);                 \
+        if (!real) {                                                                     \
+            real = dlsym(RTLD_NEXT, #f);                                                 \
+            atomic_store_explicit(&found, real, memory_order_relaxed);                   \
+        }                                                                                \
+        (__typeof__(&f))real;                                                            \
+    })
 
 ssize_t read(int fd, void *bytes, size_t size)
 {

@@ -501,6 +501,8 @@ static void write_times(void)
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
     unsigned count = life.timed < TIMES_MAX ? life.timed : TIMES_MAX;
     if (fd >= 0 && write(fd, life.ns, count * sizeof *life.ns) < 0) {
+        dprintf(1, "job: cannot write its times to descriptor %d: %s\n", fd,
+                strerror(errno));
         _exit(93);
     }
     close(fd);

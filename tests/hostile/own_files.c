@@ -118,6 +118,15 @@ static bool is_of(int fd, const struct own_file *f)
     return is;
 }
 
+/* What else is in it says who has written it. */
+static void show_foreign(const struct own_file *f, unsigned n, unsigned line)
+{
+    char bytes[161];
+    const ssize_t has = pread(f->fd, bytes, sizeof bytes - 1, (off_t)line * LINE_BYTES);
+    dprintf(1, "job: file %u has in place of line %u: %.*s\n", n, line,
+            has > 0 ? (int)has : 0, bytes);
+}
+
 static bool has_its_lines(const struct own_file *f, unsigned n)
 {
     char want[LINE_BYTES + 1];
@@ -128,10 +137,13 @@ static bool has_its_lines(const struct own_file *f, unsigned n)
         dprintf(1, "job: file %u has %ld bytes, not %u lines\n", n, (long)st.st_size,
                 f->lines);
     }
-    for (unsigned i = 0; whole && i < f->lines; i++) {
+    for (unsigned i = 0; i < f->lines || !whole; i++) {
+        const ssize_t has = pread(f->fd, got, LINE_BYTES, (off_t)i * LINE_BYTES);
         line_of(want, n, i);
-        whole = pread(f->fd, got, LINE_BYTES, (off_t)i * LINE_BYTES) == LINE_BYTES &&
-                memcmp(want, got, LINE_BYTES) == 0;
+        if (i >= f->lines || has != LINE_BYTES || memcmp(want, got, LINE_BYTES) != 0) {
+            show_foreign(f, n, i);
+            return false;
+        }
     }
     return whole;
 }
