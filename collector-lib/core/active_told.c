@@ -75,7 +75,5 @@ void active_told_write(const struct session_lock *lock,
     char text[LAYOUT_TOLD_BYTES + 1];
     size_t len = told_format(text, sizeof text, lock, file, appending);
     snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
-    if (own_fd_is_ours(&lock->file)) {
-        (void)!pwrite(lock->file.fd, text, LAYOUT_TOLD_BYTES, 0);
-    }
+    (void)own_fd_pwrite(&lock->file, text, LAYOUT_TOLD_BYTES, 0);
 }

@@ -15,31 +15,29 @@
 
 #include "schema/layout.h"
 
-static int channel_file_create(int dir, const char *name)
+static bool channel_file_create(struct own_fd *own, int dir, const char *name)
 {
-    return openat(dir, name,
-                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666);
+    int fd = openat(dir, name,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666);
+    return own_fd_take_named(own, fd, dir, name);
 }
 
 /* What has the name is left by a rotation that failed, or was planted: it is replaced,
  * and never opened. Where no file can be made it stays, as it may say what was not begun.
  */
-static int channel_file_create_anew(int dir, const char *name)
+static bool channel_file_create_anew(struct own_fd *own, int dir, const char *name)
 {
     char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
-    int fd = channel_file_create(dir, name);
-    if (fd >= 0 || errno != EEXIST) {
-        return fd;
+    if (channel_file_create(own, dir, name) || errno != EEXIST) {
+        return own->fd >= 0;
     }
     snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, name);
     unlinkat(dir, staged, 0);
-    fd = channel_file_create(dir, staged);
-    if (fd >= 0 && renameat(dir, staged, dir, name) < 0) {
+    if (channel_file_create(own, dir, staged) && renameat(dir, staged, dir, name) < 0) {
         unlinkat(dir, staged, 0);
-        close(fd);
-        return -1;
+        own_fd_close(own);
     }
-    return fd;
+    return own->fd >= 0;
 }
 
 int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
@@ -47,7 +45,7 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
     char active[LAYOUT_PATH_MAX];
     layout_active(active, channel_name(channel), false);
     *file = (struct channel_file){.own = OWN_FD_NONE};
-    return own_fd_take(&file->own, channel_file_create(dir, active)) ? 0 : -1;
+    return channel_file_create(&file->own, dir, active) ? 0 : -1;
 }
 
 /* Never by a second name: after a kill, one file would count as two. */
@@ -174,7 +172,7 @@ int channel_file_rotate(struct channel_file *file, int dir, enum channel channel
     layout_numbered(sealed, name, number, false);
     layout_next(next, name, number + 1);
     struct own_fd begun;
-    if (!own_fd_take(&begun, channel_file_create_anew(dir, next))) {
+    if (!channel_file_create_anew(&begun, dir, next)) {
         return -1;
     }
     bool is_sealed = was_sealed || channel_file_rename_new(dir, active, sealed);
@@ -218,7 +216,7 @@ bool channel_file_cut(struct channel_file *file)
 {
     struct stat st;
     errno = EBADF;
-    if (!own_fd_is_ours(&file->own) || fstat(file->own.fd, &st) < 0 ||
+    if (fstat(file->own.fd, &st) < 0 || !channel_file_is(file, &st) ||
         ((uint64_t)st.st_size > file->torn_at &&
          ftruncate(file->own.fd, (off_t)file->torn_at) < 0)) {
         return false;
@@ -232,13 +230,12 @@ void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
     char active[LAYOUT_PATH_MAX];
     if (!own_fd_is_ours(&file->own)) {
         layout_active(active, channel_name(channel), false);
-        own_fd_replace(&file->own,
-                       openat(dir, active, O_RDWR | O_NOFOLLOW | O_APPEND | O_CLOEXEC));
+        own_fd_reopen(&file->own, dir, active, O_RDWR | O_NOFOLLOW | O_APPEND);
     }
 }
 
 /* Half a line that could not be cut off is left out. */
-static bool copy_whole_lines(const struct channel_file *file, int to)
+static bool copy_whole_lines(const struct channel_file *file, const struct own_fd *to)
 {
     char part[16384];
     const uint64_t most = file->torn_bytes ? file->torn_at : UINT64_MAX;
@@ -246,8 +243,8 @@ static bool copy_whole_lines(const struct channel_file *file, int to)
     ssize_t n = 0;
     do {
         size_t room = most - at < sizeof part ? (size_t)(most - at) : sizeof part;
-        n = pread(file->own.fd, part, room, (off_t)at);
-        if (n > 0 && write(to, part, (size_t)n) != n) {
+        n = own_fd_is_ours(&file->own) ? pread(file->own.fd, part, room, (off_t)at) : -1;
+        if (n > 0 && own_fd_write(to, part, (size_t)n) != n) {
             return false;
         }
         at += n > 0 ? (uint64_t)n : 0;
@@ -318,10 +315,10 @@ static bool channel_file_put_back(struct channel_file *file, int dir, const char
     snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
     unlinkat(dir, staged, 0);
     struct own_fd copy;
-    if (!own_fd_take(&copy, channel_file_create(dir, staged))) {
+    if (!channel_file_create(&copy, dir, staged)) {
         return false;
     }
-    if (copy_whole_lines(file, copy.fd) &&
+    if (copy_whole_lines(file, &copy) &&
         (replaces ? renameat(dir, staged, dir, active) == 0
                   : channel_file_rename_new(dir, staged, active))) {
         own_fd_close(&file->own);

@@ -33,9 +33,9 @@ static void marker_format(const struct loss_marker *marker, char text[MARKER_BYT
 static bool marker_create(int dir, const char *name, const char *text)
 {
     struct own_fd file;
-    if (!own_fd_take_briefly(
-            &file, openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                          0666))) {
+    int fd =
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (!own_fd_take_named_briefly(&file, fd, dir, name)) {
         return false;
     }
     errno = ENOSPC; /* of a write that is cut short */
@@ -55,11 +55,12 @@ static bool marker_overwrite(int dir, const char *name, const char *text)
     struct stat st;
     struct own_fd file;
     bool whole =
-        own_fd_take_briefly(
-            &file, openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) &&
+        own_fd_take_named_briefly(
+            &file, openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), dir,
+            name) &&
         fstat(file.fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
         st.st_uid == geteuid() && st.st_size == MARKER_BYTES &&
-        pwrite(file.fd, text, MARKER_BYTES, 0) == MARKER_BYTES;
+        own_fd_pwrite(&file, text, MARKER_BYTES, 0) == MARKER_BYTES;
     own_fd_close(&file);
     return whole;
 }

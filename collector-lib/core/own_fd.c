@@ -50,6 +50,33 @@ static void move_up(struct own_fd *own, int lowest)
     }
 }
 
+bool own_fd_is_ours(const struct own_fd *own)
+{
+    return names(own, own->fd);
+}
+
+/* What has the name is ours, whatever file has the number by now. */
+static bool own_fd_take_named_above(struct own_fd *own, int fd, int dir, const char *name,
+                                    int lowest)
+{
+    struct stat st;
+    int saved = errno;
+    *own = (struct own_fd)OWN_FD_NONE;
+    if (fd < 0) {
+        return false;
+    }
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        *own = (struct own_fd){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
+    }
+    if (own_fd_is_ours(own)) {
+        move_up(own, lowest);
+    } else {
+        own->fd = -1;
+    }
+    errno = own->fd >= 0 ? saved : EBADF;
+    return own->fd >= 0;
+}
+
 static bool own_fd_take_above(struct own_fd *own, int fd, int lowest)
 {
     struct stat st;
@@ -75,9 +102,14 @@ bool own_fd_take_briefly(struct own_fd *own, int fd)
     return own_fd_take_above(own, fd, BRIEF_LOWEST);
 }
 
-bool own_fd_is_ours(const struct own_fd *own)
+bool own_fd_take_named(struct own_fd *own, int fd, int dir, const char *name)
 {
-    return names(own, own->fd);
+    return own_fd_take_named_above(own, fd, dir, name, LOWEST);
+}
+
+bool own_fd_take_named_briefly(struct own_fd *own, int fd, int dir, const char *name)
+{
+    return own_fd_take_named_above(own, fd, dir, name, BRIEF_LOWEST);
 }
 
 ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len)
@@ -89,17 +121,31 @@ ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len)
     return write(own->fd, bytes, len);
 }
 
-bool own_fd_replace(struct own_fd *own, int fd)
+ssize_t own_fd_pwrite(const struct own_fd *own, const char *bytes, size_t len, off_t at)
 {
-    bool same = names(own, fd);
-    if (same) {
-        own->fd = fd;
-        move_up(own, LOWEST);
-        same = own->fd >= 0;
-    } else if (fd >= 0) {
-        close(fd);
+    if (!own_fd_is_ours(own)) {
+        errno = EBADF;
+        return -1;
     }
-    return same;
+    return pwrite(own->fd, bytes, len, at);
+}
+
+/* Another file is not opened: it could not be told from one that the job has put there
+ * just now, and would be left open as that is. */
+bool own_fd_reopen(struct own_fd *own, int dir, const char *name, int flags)
+{
+    struct stat st;
+    own->fd = -1;
+    if (fstatat(dir, name, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
+        st.st_dev == own->device && st.st_ino == own->inode) {
+        own->fd = openat(dir, name, flags | O_CLOEXEC);
+        if (own_fd_is_ours(own)) {
+            move_up(own, LOWEST);
+        } else {
+            own->fd = -1;
+        }
+    }
+    return own->fd >= 0;
 }
 
 void own_fd_close(struct own_fd *own)

@@ -30,6 +30,13 @@ bool own_fd_take(struct own_fd *own, int fd);
  * takes one of ours knows it, so it is one that is kept. */
 bool own_fd_take_briefly(struct own_fd *own, int fd);
 
+/** The same for \p fd, -1 = none, of \p name in \p dir, into which is written: a file
+ * that the program has meanwhile opened under the number is not taken for it, and left
+ * alone.
+ */
+bool own_fd_take_named(struct own_fd *own, int fd, int dir, const char *name);
+bool own_fd_take_named_briefly(struct own_fd *own, int fd, int dir, const char *name);
+
 /** True if the number still names the file that was taken. Safe in a signal handler. */
 bool own_fd_is_ours(const struct own_fd *own);
 
@@ -37,9 +44,11 @@ bool own_fd_is_ours(const struct own_fd *own);
  */
 ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len);
 
-/** Puts \p fd, which is taken over, in the place of a lost one, if it is the same file.
- */
-bool own_fd_replace(struct own_fd *own, int fd);
+/** The same for pwrite(2). */
+ssize_t own_fd_pwrite(const struct own_fd *own, const char *bytes, size_t len, off_t at);
+
+/** Opens a lost one again, if \p name in \p dir is the same file. */
+bool own_fd_reopen(struct own_fd *own, int dir, const char *name, int flags);
 
 /** Closes it if it is ours. Safe in a signal handler. */
 void own_fd_close(struct own_fd *own);

@@ -269,9 +269,8 @@ static void session_dir_rotate(struct session_dir *dir, enum channel channel)
 void session_dir_mend(struct session_dir *dir)
 {
     if (!own_fd_is_ours(&dir->own) &&
-        !(dir->path[0] &&
-          own_fd_replace(&dir->own, open(dir->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-                                                        O_CLOEXEC)))) {
+        !(dir->path[0] && own_fd_reopen(&dir->own, AT_FDCWD, dir->path,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW))) {
         return;
     }
     if (session_lock_mend(&dir->lock, dir->own.fd)) {

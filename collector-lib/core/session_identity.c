@@ -83,9 +83,8 @@ static int write_manifest(int dir, const struct session_lock *lock, bool with_sa
         (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
         held, (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
     struct own_fd file;
-    if (!own_fd_take_briefly(&file,
-                             openat(dir, LAYOUT_MANIFEST,
-                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666))) {
+    int fd = openat(dir, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (!own_fd_take_named_briefly(&file, fd, dir, LAYOUT_MANIFEST)) {
         return -1;
     }
     errno = ENOSPC; /* of a write that is cut short */

@@ -45,7 +45,7 @@ int session_lock_take(struct session_lock *lock, int dir)
     mode_t mode = 0600;
     for (int tries = 1;; tries++) {
         int fd = openat(dir, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (!own_fd_take(&lock->file, fd)) {
+        if (!own_fd_take_named(&lock->file, fd, dir, LAYOUT_LOCK)) {
             return -1;
         }
         lock->held = lock_file(lock) == 0;
@@ -68,8 +68,7 @@ bool session_lock_mend(struct session_lock *lock, int dir)
 {
     bool was_lost = lock->lost;
     if (!own_fd_is_ours(&lock->file)) {
-        int fd = openat(dir, LAYOUT_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        if (!own_fd_replace(&lock->file, fd)) {
+        if (!own_fd_reopen(&lock->file, dir, LAYOUT_LOCK, O_RDWR | O_NOFOLLOW)) {
             return false;
         }
         lock->lost = lock->held;

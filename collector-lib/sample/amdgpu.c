@@ -15,6 +15,7 @@
 #define CARDS_MAX   256u
 #define SENSORS_MAX 8
 #define NAME_BYTES  128
+#define HWMON_BYTES 264 /* a name of a directory, and what it is in */
 
 /* The number N of prefixN_label that says \p label; -1 = none. */
 static int find_sensor(int hwmon_fd, const char *prefix, const char *label)
@@ -30,22 +31,22 @@ static int find_sensor(int hwmon_fd, const char *prefix, const char *label)
     return -1;
 }
 
-/* Opens the one directory in \p dir_fd/\p name whose name begins with \p prefix. */
-static int open_first(int dir_fd, const char *name, const char *prefix)
+/* Finds the directory of the card's sensors in \p dir_fd. */
+static bool find_hwmon(int dir_fd, char out[HWMON_BYTES])
 {
-    int found = -1;
     struct own_fd own;
-    DIR *dir = own_fd_read_dir(&own, sysfs_dir(dir_fd, name));
+    DIR *dir = own_fd_read_dir(&own, sysfs_dir(dir_fd, "hwmon"));
+    out[0] = '\0';
     if (!dir) {
-        return -1;
+        return false;
     }
-    for (struct dirent *e; found < 0 && (e = readdir(dir)) != NULL;) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) {
-            found = sysfs_dir(own.fd, e->d_name);
+    for (struct dirent *e; !out[0] && (e = readdir(dir)) != NULL;) {
+        if (strncmp(e->d_name, "hwmon", strlen("hwmon")) == 0) {
+            snprintf(out, HWMON_BYTES, "hwmon/%s", e->d_name);
         }
     }
     own_fd_end_dir(&own, dir);
-    return found;
+    return out[0];
 }
 
 static void find_sensors(struct amdgpu_device *d)
@@ -154,12 +155,14 @@ void amdgpu_mend(struct amdgpu_device *d)
         struct own_fd root;
         card_name(name, d->number);
         if (own_fd_take_briefly(&root, sysfs_dir(AT_FDCWD, d->sysfs))) {
-            own_fd_replace(&d->dir, sysfs_dir(root.fd, name));
+            own_fd_reopen(&d->dir, root.fd, name, O_RDONLY | O_DIRECTORY);
         }
         own_fd_close(&root);
     }
-    if (d->has_sensors && own_fd_is_ours(&d->dir) && !own_fd_is_ours(&d->hwmon)) {
-        own_fd_replace(&d->hwmon, open_first(d->dir.fd, "hwmon", "hwmon"));
+    char hwmon[HWMON_BYTES];
+    if (d->has_sensors && own_fd_is_ours(&d->dir) && !own_fd_is_ours(&d->hwmon) &&
+        find_hwmon(d->dir.fd, hwmon)) {
+        own_fd_reopen(&d->hwmon, d->dir.fd, hwmon, O_RDONLY | O_DIRECTORY);
     }
 }
 
@@ -177,7 +180,9 @@ static bool open_card(int root_fd, int nodes_fd, unsigned number, struct amdgpu_
         own_fd_close(&d->dir);
         return false;
     }
-    d->has_sensors = own_fd_take(&d->hwmon, open_first(d->dir.fd, "hwmon", "hwmon"));
+    char hwmon[HWMON_BYTES];
+    d->has_sensors = find_hwmon(d->dir.fd, hwmon) &&
+                     own_fd_take(&d->hwmon, sysfs_dir(d->dir.fd, hwmon));
     find_sensors(d);
     find_node(d, nodes_fd);
     return true;

@@ -3,19 +3,31 @@
  * number is a low one: what is the job's is left to it. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector-lib/core/channel_file.h"
+#include "collector-lib/core/loss_marker.h"
 #include "collector-lib/core/own_fd.h"
+#include "tests/support/dirs.h"
+
+#define MARKER_BYTES 512
 
 static struct {
     bool before, after; /* the copy is made, the job closes ours, and opens its own */
-    bool over;  /* behind the copy, it puts its own there, and closes the low one */
-    int number; /* of its own */
-    int copy;   /* the last one */
-} job = {.number = -1, .copy = -1};
+    bool over;   /* behind the copy, it puts its own there, and closes the low one */
+    bool opened; /* the job closes what we have just opened, and opens its own */
+    bool late;   /* once the low number is closed, it puts its own on the copy */
+    bool full;   /* nothing can be made */
+    int own;     /* its file, if another than that of job_takes() */
+    int number;  /* of its own */
+    int copy;    /* the last one */
+} job = {.own = -1, .number = -1, .copy = -1};
 
 static void job_takes(int number)
 {
@@ -48,12 +60,78 @@ int fcntl(int fd, int command, ...)
     return rc;
 }
 
+/* In the place of that of the C library. */
+int openat(int dir, const char *path, int flags, ...)
+{
+    if (job.full && flags & O_CREAT) {
+        errno = ENOSPC;
+        return -1;
+    }
+    int fd = (int)syscall(SYS_openat, dir, path, flags, 0600);
+    if (fd >= 0 && job.opened) {
+        job_takes(fd);
+    }
+    return fd;
+}
+
+/* In the place of that of the C library. */
+int close(int fd)
+{
+    int rc = (int)syscall(SYS_close, fd);
+    if (job.late && job.copy >= 0) {
+        job.late = false;
+        assert_int_equal(dup2(job.own, job.copy), job.copy);
+        job.number = job.copy;
+    }
+    return rc;
+}
+
 static void assert_left_to_job(void)
 {
     assert_true(fcntl(job.number, F_GETFD, 0) >= 0);
     close(job.number);
-    job.before = job.after = job.over = false;
+    job.before = job.after = job.over = job.opened = job.full = false;
     job.number = -1;
+}
+
+struct place {
+    char *path;
+    int dir;
+};
+
+static struct place place_open(void)
+{
+    struct place place = {.path = dirs_make()};
+    place.dir = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(place.dir >= 0);
+    return place;
+}
+
+static void place_close(struct place *place)
+{
+    close(place->dir);
+    dirs_remove(place->path);
+}
+
+/* A file of the job, as long as a loss marker, that comes under the next copy. */
+static void job_waits_with_a_file(const struct place *place, char has[MARKER_BYTES])
+{
+    memset(has, 'j', MARKER_BYTES);
+    job.own = openat(place->dir, "of-the-job", O_RDWR | O_CREAT | O_CLOEXEC);
+    assert_int_equal(write(job.own, has, MARKER_BYTES), MARKER_BYTES);
+    job.copy = -1;
+    job.late = true;
+}
+
+static void assert_file_is_left_to_job(const char has[MARKER_BYTES])
+{
+    char bytes[MARKER_BYTES + 1];
+    assert_false(job.late);
+    assert_int_equal(pread(job.own, bytes, sizeof bytes, 0), MARKER_BYTES);
+    assert_memory_equal(bytes, has, MARKER_BYTES);
+    assert_left_to_job();
+    close(job.own);
+    job.own = -1;
 }
 
 static void the_low_number_is_closed(void **state)
@@ -100,6 +178,80 @@ a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed(void **st
     assert_left_to_job();
 }
 
+static void a_number_that_the_job_takes_ahead_of_our_look_is_left_to_it(void **state)
+{
+    (void)state;
+    struct place place = place_open();
+    struct own_fd own;
+    int made = openat(place.dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
+    assert_true(own_fd_take_named(&own, made, place.dir, "a"));
+    close(own.fd);
+    job.opened = true;
+    assert_false(own_fd_reopen(&own, place.dir, "a", O_RDWR));
+    assert_int_equal(own.fd, -1);
+    assert_left_to_job();
+    job.opened = true;
+    made = openat(place.dir, "b", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
+    assert_false(own_fd_take_named(&own, made, place.dir, "b"));
+    assert_int_equal(errno, EBADF);
+    assert_int_equal(own.fd, -1);
+    assert_left_to_job();
+    place_close(&place);
+}
+
+static void a_lost_one_is_opened_again_unless_its_name_is_of_another(void **state)
+{
+    (void)state;
+    struct place place = place_open();
+    struct own_fd own;
+    int made = openat(place.dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
+    assert_true(own_fd_take_named(&own, made, place.dir, "a"));
+    close(own.fd);
+    assert_true(own_fd_reopen(&own, place.dir, "a", O_RDWR));
+    assert_true(own_fd_is_ours(&own));
+    assert_true(own.fd > made);
+    assert_int_equal(renameat(place.dir, "a", place.dir, "away"), 0);
+    close(openat(place.dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
+    close(own.fd);
+    assert_false(own_fd_reopen(&own, place.dir, "a", O_RDWR));
+    int next = openat(place.dir, "a", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(next, made); /* nothing is left open */
+    close(next);
+    place_close(&place);
+}
+
+static void a_marker_is_not_written_into_a_file_of_the_job(void **state)
+{
+    (void)state;
+    struct place place = place_open();
+    const struct loss_marker marker = {.category = "spool", .reason = "full"};
+    char has[MARKER_BYTES];
+    loss_marker_reserve(place.dir);
+    job_waits_with_a_file(&place, has);
+    job.full = true;
+    assert_false(loss_marker_write(place.dir, &marker));
+    assert_file_is_left_to_job(has);
+    place_close(&place);
+}
+
+static void lines_are_not_copied_into_a_file_of_the_job(void **state)
+{
+    (void)state;
+    struct place place = place_open();
+    struct session_amount lost;
+    struct channel_file file;
+    char has[MARKER_BYTES];
+    assert_int_equal(channel_file_begin(&file, place.dir, CHANNEL_DEVICE), 0);
+    assert_int_equal(own_fd_write(&file.own, "{}\n", 3), 3);
+    assert_int_equal(unlinkat(place.dir, "device.log", 0), 0);
+    job_waits_with_a_file(&place, has);
+    assert_int_equal(channel_file_restore(&file, place.dir, CHANNEL_DEVICE, &lost),
+                     CHANNEL_NOT_RESTORED);
+    assert_file_is_left_to_job(has);
+    own_fd_close(&file.own);
+    place_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +260,10 @@ int main(void)
         cmocka_unit_test(a_number_that_the_job_takes_behind_the_copy_is_left_to_it),
         cmocka_unit_test(
             a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed),
+        cmocka_unit_test(a_number_that_the_job_takes_ahead_of_our_look_is_left_to_it),
+        cmocka_unit_test(a_lost_one_is_opened_again_unless_its_name_is_of_another),
+        cmocka_unit_test(a_marker_is_not_written_into_a_file_of_the_job),
+        cmocka_unit_test(lines_are_not_copied_into_a_file_of_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
