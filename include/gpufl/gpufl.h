@@ -285,15 +285,15 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * Descriptors of ours have numbers from 400 on, and two from 20 on; those beyond
  * RLIMIT_NOFILE stay where they are. A job may close them, or put its own files there:
  * they are opened again under other numbers. But Linux opens each file under the lowest
- * number that is free, and closes whatever has a number: for some microseconds, a file
- * that the job opens gets the next number, and one that it puts in the place of ours
- * between our last look and close(2), two calls in a row, is closed. With Monitor, files
- * are opened within gpufl_init, which waits for that, for 100 ms at most; later only
- * while the GPU's driver is loaded, for a file of the session that becomes full, for a
- * loss, if the job has closed, removed or replaced what was open, and once main has left
- * (pthread_exit). Trace and PcSampling read symbols and sources at any time, too. A job
- * that depends on its numbers gets them before gpufl_init, and one that closes what it
- * did not open, as by closefrom(3), does so before that.
+ * number that is free, and closes or writes whatever has a number: for some microseconds,
+ * the job's next file gets the next number, and one that it puts in the place of ours
+ * between our last look and close(2) or write(2), the very next call, is closed or
+ * written into. With Monitor, files are opened within gpufl_init, which waits for that,
+ * for 100 ms at most; later only while the GPU's driver is loaded, for a file of the
+ * session that becomes full, for a loss, if the job has closed, removed or replaced what
+ * was open, and once main has left (pthread_exit). Trace and PcSampling read symbols and
+ * sources at any time, too. A job that depends on its numbers gets them before
+ * gpufl_init, and one that closes what it did not open (closefrom) does so before that.
  *
  * A job that takes a descriptor table of its own, by unshare(2) with CLONE_FILES or
  * close_range(2) with CLOSE_RANGE_UNSHARE, does so before gpufl_init: threads of ours
