@@ -180,7 +180,8 @@ const struct option_row option_rows[] = {
      COUNT(max_requests_per_second),
      .fallback = "50",
      .reloadable = true,
-     .help = "limit on requests per second, 0 = none; batches grow when it is reached"},
+     .help = "limit on requests per second, 0 = none; full batches are not counted: "
+             "they go as fast as the backend takes them"},
     {.flag = "watch",
      .env = "GPUFL_AGENT_WATCH",
      .key = "agent.watch",

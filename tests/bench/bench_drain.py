@@ -3,7 +3,7 @@
 """A backlog to the end: the agent on one core beside the bare loop that reads, cuts, compresses
 and sends the same files. Usage: bench_drain.py BUILD_DIR; BENCH_MIB=1024, BENCH_ROUNDS=3."""
 import bench
-from bench import MIB, SIZE_MIB, UNLIMITED, median
+from bench import MIB, SIZE_MIB, median
 
 
 def pairs(place, tree, sink, *options):
@@ -11,7 +11,7 @@ def pairs(place, tree, sink, *options):
     agents, floors = [], []
     for _ in range(bench.ROUNDS):
         floors.append(bench.floor(sink, bench.logs(tree)))
-        agents.append(bench.drain(place, tree, sink, UNLIMITED, *options))
+        agents.append(bench.drain(place, tree, sink, *options))
     return agents, floors
 
 
@@ -29,7 +29,7 @@ def report(what, tree, agents, floors):
 
 
 def against_itself(what, place, tree, plain_s, sink, *options):
-    runs = [bench.drain(place, tree, sink, UNLIMITED, *options) for _ in range(bench.ROUNDS)]
+    runs = [bench.drain(place, tree, sink, *options) for _ in range(bench.ROUNDS)]
     bench.say("drain", what, of_plain=round(plain_s / median(r.ship_s for r in runs), 2),
               peak_kib=max(r.peak_kib for r in runs), requests=runs[0].sink["requests"],
               connections=runs[0].sink["connections"])

@@ -8,7 +8,6 @@ import tempfile
 import time
 
 import bench
-from bench import UNLIMITED
 
 SECONDS = int(os.environ.get("BENCH_IDLE_S", "20"))
 
@@ -27,8 +26,7 @@ def wake_ups(pid):
 
 
 def measure(what, place, directory, sink, enough):
-    agent = bench.start(bench.agent_command(directory, tempfile.mkdtemp(dir=place.path), sink.url,
-                                            UNLIMITED))
+    agent = bench.start(bench.agent_command(directory, tempfile.mkdtemp(dir=place.path), sink.url))
     seen, quiet = 0, 0
     while seen < enough or quiet < 3:
         time.sleep(1)

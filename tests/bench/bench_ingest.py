@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import bench
-from bench import MIB, SIZE_MIB, UNLIMITED
+from bench import MIB, SIZE_MIB
 
 
 def start_backend(place):
@@ -30,7 +30,7 @@ def measure(what, place, tree):
     backend, url = start_backend(place)
     before = bench.cpu_s(backend.pid)
     state = tempfile.mkdtemp(dir=place.path)
-    run = bench.Measured(bench.agent_command(tree, state, url, "--exit-when-drained", UNLIMITED))
+    run = bench.Measured(bench.agent_command(tree, state, url, "--exit-when-drained"))
     seconds = (time.monotonic_ns() - run.start_ns) / 1e9
     cpu = bench.cpu_s(backend.pid) - before
     bench.say("ingest", what, raw_mb=round(raw_mb), mb_per_s=round(raw_mb / seconds),

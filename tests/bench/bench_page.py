@@ -13,7 +13,7 @@ import threading
 import time
 
 import bench
-from bench import MIB, SIZE_MIB, UNLIMITED
+from bench import MIB, SIZE_MIB
 from bench_ingest import start_backend
 
 ROWS = int(os.environ.get("BENCH_PAGE_ROWS", "10000000"))
@@ -106,7 +106,7 @@ def with_pages_open(place, tree, pages):
         backend, url = start_backend(own)
         listen(url.removeprefix("http://"), pages)
         state = tempfile.mkdtemp(dir=own.path)
-        run = bench.Measured(bench.agent_command(tree, state, url, "--exit-when-drained", UNLIMITED))
+        run = bench.Measured(bench.agent_command(tree, state, url, "--exit-when-drained"))
         seconds = (time.monotonic_ns() - run.start_ns) / 1e9
         bench.say("page", f"ingest with {pages} pages open", raw_mb=round(raw_mb),
                   mb_per_s=round(raw_mb / seconds), peak_kib=bench.status_kib(backend.pid, "VmHWM"))

@@ -5,7 +5,7 @@ Usage: bench_start.py BUILD_DIR."""
 import time
 
 import bench
-from bench import UNLIMITED, median
+from bench import median
 
 
 def load_ms():
@@ -20,7 +20,7 @@ def main():
         for sessions in (1, 1000):
             tree = place.tree(f"start-{sessions}", "mixed", 4, sessions)
             bench.warm(tree)
-            runs = [bench.drain(place, tree, sink, UNLIMITED) for _ in range(bench.ROUNDS)]
+            runs = [bench.drain(place, tree, sink) for _ in range(bench.ROUNDS)]
             floors = [bench.floor(sink, bench.logs(tree)) for _ in range(bench.ROUNDS)]
             loads = [load_ms() for _ in range(bench.ROUNDS)]
             bench.say("start", f"{sessions} session directories",

@@ -42,7 +42,7 @@ def _passing():
 def _drained(place, url, *args, folder=None):
     agent = lib.agent(place, url, "--exit-when-drained", "--read-timeout=300ms",
                       "--flush-interval=0", "--max-requests-per-second=0", *args, folder=folder)
-    equal(agent.wait(60 * lib.SLOW), 0, f"exit code ({agent.log.read_text()[-500:]})")
+    equal(agent.wait(180 * lib.SLOW), 0, f"exit code ({agent.log.read_text()[-500:]})")
 
 
 def _sent_through(place, backend, number, plan, *args):

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "upload/core/backoff.h"
+#include "upload/pace/backoff.h"
+#include "upload/pace/bucket.h"
 
 static uint64_t random_value;
 static void fixed_random(void *out, size_t len)

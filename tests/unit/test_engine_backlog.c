@@ -215,10 +215,10 @@ static void a_backlog_does_not_keep_sessions_from_being_completed(void **state)
         uint64_t sync_ms;
         uint64_t answer_ms;
         uint64_t limit_ms;
-    } c[] = {{4, 0, 0, 1500}, {4, 50, 0, 1500}, {5, 0, 250, 3000}, {5, 50, 250, 3000}};
+    } c[] = {{4, 0, 60, 1500}, {4, 50, 60, 1500}, {5, 0, 250, 3000}, {5, 50, 250, 3000}};
     for (unsigned i = 0; i < sizeof c / sizeof *c; i++) {
         static struct backlog_rig b;
-        backlog_open(&b, c[i].bigs, 4000);
+        backlog_open(&b, c[i].bigs, 8000);
         b.rig->sync_ms = c[i].sync_ms;
         b.rig->took_ms = 20;
         assert_in_range(completed_after_ms(&b, c[i].answer_ms), 0, c[i].limit_ms);

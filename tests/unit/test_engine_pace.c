@@ -4,8 +4,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 
 static void with_nothing_to_do_it_hardly_turns(void **state)
@@ -214,6 +217,162 @@ static void many_connections_only_where_answers_are_slow(void **state)
     rig_delete(rig);
 }
 
+#define LINES_A_BATCH 10u
+#define RATE          5u
+/* A burst, another one that is owed, and the question what the backend declares. */
+#define BESIDE 5u
+
+static unsigned small_requests(const struct rig *rig)
+{
+    unsigned small = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        small += rig->request[i].lines < LINES_A_BATCH;
+    }
+    return small;
+}
+
+/* The budget is for small requests: a backlog of full batches goes as fast as it is
+ * answered. */
+static void full_batches_are_beside_the_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3000);
+    rig->config.max_batch_lines = LINES_A_BATCH;
+    rig->config.max_requests_per_second = RATE;
+    rig->answer_ms = 5;
+    rig_start(rig);
+    uint64_t start_ms = rig_now_ms();
+    rig_run(rig, 60000, true);
+    uint64_t took_ms = rig_now_ms() - start_ms;
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_true(rig->requests >= 3 * 3000 / LINES_A_BATCH);
+    assert_true(took_ms < 10000); /* 180 s within the budget */
+    assert_true(small_requests(rig) <= RATE * took_ms / 1000 + BESIDE);
+    rig_delete(rig);
+}
+
+/* Each of many sessions has one full batch and a rest: the rests keep to the budget. */
+static void the_rest_behind_full_batches_keeps_to_the_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    rig->config.max_batch_lines = LINES_A_BATCH;
+    rig->config.max_requests_per_second = RATE;
+    open_twenty(rig, s);
+    for (int i = 0; i < 20; i++) {
+        for (unsigned n = 0; n < LINES_A_BATCH + 2; n++) {
+            live_line(&s[i], "system", "x", (int)n);
+        }
+    }
+    rig_start(rig);
+    uint64_t start_ms = rig_now_ms();
+    for (int n = 0; n < 100; n++) {
+        rig_run(rig, 200, false);
+        uint64_t took_ms = rig_now_ms() - start_ms;
+        assert_true(small_requests(rig) <= RATE * took_ms / 1000 + BESIDE);
+    }
+    for (int i = 0; i < 20; i++) {
+        rig_same_as_file(rig, s[i].id, "system");
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
+/* Though live lines take all that there is of the budget. */
+static void a_backlog_goes_on_beside_a_spent_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3000);
+    struct live_session s[20];
+    rig->config.max_batch_lines = LINES_A_BATCH;
+    rig->config.max_requests_per_second = RATE;
+    rig->answer_ms = 5;
+    open_twenty(rig, s);
+    rig_start(rig);
+    for (int n = 0; n < 100; n++) {
+        for (int i = 0; i < 20; i++) {
+            live_line(&s[i], "system", "x", n);
+            engine_touch(rig->engine, 0, s[i].id);
+        }
+        rig_run(rig, 100, false);
+    }
+    unsigned full = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        full += strcmp(rig->request[i].session, RIG_ID) == 0 &&
+                rig->request[i].lines == LINES_A_BATCH;
+    }
+    assert_in_range(full, 3 * 2900 / LINES_A_BATCH, 3 * 3000 / LINES_A_BATCH);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
+/* While a backlog goes out beside the budget, a live line goes out at the end of its
+ * flush interval. */
+static void a_live_line_does_not_wait_for_full_batches(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3000);
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID2);
+    rig->config.max_batch_lines = LINES_A_BATCH;
+    rig->answer_ms = 30;
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    unsigned late = 0;
+    for (int n = 0; n < 10; n++) {
+        live_line(&live, "system", "live", n);
+        engine_touch(rig->engine, 0, RIG_ID2);
+        rig_run(rig, 700, false);
+        char *stored = rig_stored(rig, RIG_ID2, "system");
+        char line[32];
+        snprintf(line, sizeof line, "\"n\":%d", n);
+        late += strstr(stored, line) == NULL;
+        free(stored);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+    }
+    assert_int_equal(late, 0);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static int busy(struct rig *rig, const struct rig_request *request)
+{
+    (void)request;
+    rig->answer = NULL; /* once */
+    return 503;
+}
+
+/* Each batch is full here. */
+static void a_busy_backend_gets_half_as_many_full_batches(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    open_twenty(rig, s);
+    rig->config.max_batch_lines = 1;
+    rig->took_ms = 100;
+    rig_start(rig);
+    rig_run(rig, 10000, false);
+    assert_int_equal(at_once(rig, s), TRANSPORT_SLOTS);
+    rig->answer = busy;
+    live_line(&s[0], "system", "x", 1);
+    engine_touch(rig->engine, 0, s[0].id);
+    rig_run(rig, 5000, false);
+    assert_in_range(at_once(rig, s), TRANSPORT_SLOTS / 2, TRANSPORT_SLOTS / 2 + 1);
+    for (int i = 0; i < 10; i++) {
+        at_once(rig, s);
+    }
+    assert_int_equal(at_once(rig, s), TRANSPORT_SLOTS);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +381,11 @@ int main(void)
         cmocka_unit_test(what_comes_within_one_interval_goes_together),
         cmocka_unit_test(a_writer_that_goes_just_after_its_last_line_is_noticed_at_once),
         cmocka_unit_test(requests_keep_to_their_budget),
+        cmocka_unit_test(full_batches_are_beside_the_budget),
+        cmocka_unit_test(the_rest_behind_full_batches_keeps_to_the_budget),
+        cmocka_unit_test(a_backlog_goes_on_beside_a_spent_budget),
+        cmocka_unit_test(a_live_line_does_not_wait_for_full_batches),
+        cmocka_unit_test(a_busy_backend_gets_half_as_many_full_batches),
         cmocka_unit_test(many_connections_only_where_answers_are_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,6 @@
 
 #include "base/shares.h"
 #include "base/text.h"
-#include "upload/core/backoff.h"
 #include "upload/core/counters.h"
 #include "upload/core/engine_config.h"
 #include "upload/core/origin.h"
@@ -19,6 +18,7 @@
 #include "upload/owners/owners.h"
 #include "upload/owners/standing.h"
 #include "upload/owners/visits.h"
+#include "upload/pace/bucket.h"
 #include "upload/source/gz_cache.h"
 
 #define ENGINE_ROOTS_MAX 64u
@@ -91,7 +91,11 @@ struct engine {
     struct standing standing;
     struct lanes live; /**< streams that wait for their turn, of each owner */
     struct lanes backlog;
-    unsigned live_in_a_row; /**< turns since one of the backlog */
+    struct lanes bulk; /**< of the backlog, those whose last batch was full, while there
+                          is a budget: full ones do not count in it */
+    unsigned live_in_a_row;  /**< turns since one of the backlog */
+    unsigned full_offers;    /**< full ones, as of send_order_count_full; of these … */
+    unsigned full_in_flight; /**< … under way */
     struct offer *offers;
     size_t frame_bytes;        /**< of all offers */
     uint64_t made_bytes;       /**< raw bytes that were put into frames last time … */

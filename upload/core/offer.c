@@ -219,16 +219,22 @@ void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_m
     engine->counters.sent_bytes += st->kind == STREAM_BATCHED ? offer->frame_len : raw;
 }
 
+bool offer_is_full(const struct offer *offer)
+{
+    const struct engine_config *config = &offer->stream->session->root->engine->config;
+    uint64_t bytes = offer->record.end - offer->record.begin;
+    return !offer->part.skip && (offer->record.lines >= config->max_batch_lines ||
+                                 bytes >= config->max_batch_bytes / 2);
+}
+
 void offer_finish(struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
-    bool full =
-        offer->record.lines >= engine->config.max_batch_lines ||
-        offer->record.end - offer->record.begin >= engine->config.max_batch_bytes / 2;
     bool whole = session_writer_is_gone(st->session) ||
                  st->file <= st->highest; /* nothing will be appended */
-    bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
+    bool backlog =
+        offer_is_full(offer) || whole || st->kind == STREAM_VERBATIM || st->split_lines;
     bool all = st->took == STREAM_TOOK_ALL && session_tells(st->session);
     if (st->took !=
         STREAM_TOOK_PART) { /* what is left was written after the offer was made */

@@ -98,6 +98,10 @@ bool offer_note_sent(struct offer *offer);
 /** Notes that no attempt has reached the backend, or that it refused them all. */
 void offer_note_unsent(struct offer *offer);
 
+/** \return true if it has half of what a batch may have, or more: the budget of requests
+ * is for those that have not. */
+bool offer_is_full(const struct offer *offer);
+
 /** \return true if it is not sent until something changes in the directory of its
  * session, or that is there again. While its body is in memory, or its file open, it can
  * be sent without the directory. */

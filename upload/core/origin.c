@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "upload/core/backoff.h"
 #include "upload/http/key_check.h"
 #include "upload/http/reply.h"
+#include "upload/pace/backoff.h"
 
 #define BACKOFF_BASE_MS 500u
 #define BACKOFF_CAP_MS  30000u
@@ -58,6 +58,7 @@ void origin_ok(struct origin *origin)
     origin->failures = 0;
     origin->not_before_ms = origin->rests_until_ms = 0;
     origin->successes++;
+    pace_answered(&origin->pace);
     origin->hold = HOLD_NONE;
     origin->answered = true;
 }
@@ -66,6 +67,9 @@ void origin_failed(struct origin *origin, const struct transport_reply *reply,
                    uint64_t now_ms)
 {
     origin->failures++;
+    if (reply->status == 429 || reply->status == 503 || reply->retry_after_ms) {
+        pace_refused(&origin->pace, reply->took_ms, now_ms);
+    }
     origin->told_ms = 0; /* it may come back as another one, or as it was before */
     trouble_set(origin->trouble, origin->config->sys, true);
     origin->not_before_ms =

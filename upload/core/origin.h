@@ -10,6 +10,7 @@
 #include "upload/core/engine_config.h"
 #include "upload/core/trouble.h"
 #include "upload/http/transport.h"
+#include "upload/pace/pace.h"
 
 /** After so many refusals in a row, ranges are held instead of quarantined. */
 #define ORIGIN_REFUSALS_MAX 8u
@@ -57,6 +58,7 @@ struct origin {
     uint64_t successes;
     unsigned in_flight;
     uint64_t reply_ms; /**< recent response time */
+    struct pace pace;  /**< of full batches */
     enum engine_hold hold;
     int hold_status;
     bool wants_proof; /**< nothing is sent before it has taken the key */

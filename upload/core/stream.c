@@ -237,8 +237,10 @@ void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
     }
     st->queued = true;
     st->due_ms = due_ms;
-    lanes_push(live ? &engine->live : &engine->backlog, session_lane(st->session),
-               &st->node);
+    struct lanes *lanes = live                                    ? &engine->live
+                          : st->bulk && engine->bucket.rate_per_s ? &engine->bulk
+                                                                  : &engine->backlog;
+    lanes_push(lanes, session_lane(st->session), &st->node);
 }
 
 void stream_decode_on(struct stream *st)

@@ -154,6 +154,7 @@ struct stream {
     bool told : 1; /**< live: its writer noted numbers in the directory that count */
     bool held : 1; /**< until something changes in the directory */
     bool keep : 1; /**< part of it was accepted without proof that it is stored */
+    bool bulk : 1; /**< its last batch was full */
     bool gap : 1;  /**< its first lines, or files of it, were gone before they
                        were read */
     bool lost : 1; /**< a person gave up part of it */

@@ -4,7 +4,6 @@
 #include "upload/engine/ends_ack.h"
 
 #include "base/log.h"
-#include "upload/core/backoff.h"
 #include "upload/core/expired.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
@@ -12,6 +11,7 @@
 #include "upload/http/reply_positions.h"
 #include "upload/lifecycle/end_parting.h"
 #include "upload/lifecycle/end_seek.h"
+#include "upload/pace/backoff.h"
 
 #define ENDS_BASE_MS 1000u
 #define ENDS_CAP_MS  60000u

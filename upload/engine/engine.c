@@ -58,7 +58,9 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     config->sys->random(&engine->claims.seed, sizeof engine->claims.seed);
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
-    bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
+    uint64_t now_ms = config->sys->now_ms();
+    bucket_init(&engine->bucket, config->max_requests_per_second, now_ms);
+    pace_init(&engine->origin.pace, TRANSPORT_SLOTS, now_ms);
     if (!engine->encoder || !engine->frames ||
         !raw_lines_grow(engine, config->max_batch_bytes)) {
         engine_close(engine);
@@ -112,6 +114,7 @@ void engine_flush(struct engine *engine)
     }
     engine_make_due(&engine->live);
     engine_make_due(&engine->backlog);
+    engine_make_due(&engine->bulk);
     for (struct session *s = engine->later; s; s = s->next_later) {
         s->later_at_ms = 0;
     }

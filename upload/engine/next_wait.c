@@ -47,13 +47,14 @@ static void next_wait_for_lanes(const struct lanes *lanes, uint64_t *wait_ms,
     }
 }
 
-/* An offer that waits may be sent at its own time, once its session, the origin and the
- * bucket allow it. */
-static void next_wait_for_offers(struct engine *engine, bool untried, uint64_t *wait_ms,
-                                 uint64_t now_ms)
+/* An offer that waits may be sent at its own time, once its session, the origin and, if
+ * it is not full, the bucket allow it. */
+static void next_wait_for_offers(struct engine *engine, bool untried, bool full,
+                                 uint64_t *wait_ms, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !offer_is_held(o) &&
+        if (o->state == OFFER_WAITING && offer_is_full(o) == full &&
+            send_order_keeps_pace(o) && !offer_is_held(o) &&
             !journal_broken(o->stream->session->root->journal) &&
             (!untried || owner_may_go(o->stream->session, now_ms))) {
             uint64_t hold = o->stream->session->hold_until_ms;
@@ -81,13 +82,15 @@ static uint64_t next_wait_untried_ms(struct engine *engine, uint64_t now_ms)
 {
     uint64_t wait = NEVER;
     if (origin_probing(&engine->origin)) {
-        next_wait_for_offers(engine, true, &wait, now_ms);
+        next_wait_for_offers(engine, true, false, &wait, now_ms);
+        next_wait_for_offers(engine, true, true, &wait, now_ms);
     }
     if ((origin_probing(&engine->origin) || !send_order_has_room(engine, now_ms)) &&
         engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT) {
         send_order_mark(engine, now_ms);
         next_wait_for_unmarked(engine, &engine->live, &wait, now_ms);
         next_wait_for_unmarked(engine, &engine->backlog, &wait, now_ms);
+        next_wait_for_unmarked(engine, &engine->bulk, &wait, now_ms);
     }
     uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
     uint64_t floor = tokens ? tokens : 1;
@@ -122,40 +125,55 @@ static bool next_wait_any_parked(const struct engine *engine, uint64_t now_ms)
     return any;
 }
 
-uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
+/* What could be sent at once was sent: something else must happen first. */
+static uint64_t next_wait_at_least(uint64_t wait_ms, uint64_t floor_ms)
+{
+    wait_ms = wait_ms > floor_ms ? wait_ms : floor_ms;
+    return wait_ms ? wait_ms : 1;
+}
+
+static uint64_t next_wait_to_send_ms(struct engine *engine, uint64_t now_ms)
 {
     struct origin *origin = &engine->origin;
-    uint64_t sending = NEVER;
-    uint64_t wait = NEVER;
+    uint64_t small = NEVER;
+    uint64_t full = NEVER;
+    send_order_count_full(engine);
+    bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
+    if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
+        small = 0;
+    } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
+        next_wait_for_offers(engine, false, false, &small, now_ms);
+        next_wait_for_offers(engine, false, true, &full, now_ms);
+        if (send_order_has_room(engine, now_ms) &&
+            !send_order_has_probe(engine, now_ms)) {
+            next_wait_for_lanes(&engine->live, &small, now_ms);
+            next_wait_for_lanes(&engine->backlog, &small, now_ms);
+            bool room = send_order_has_room_for_full(engine, now_ms);
+            if (room || !bucket_may_owe(&engine->bucket, now_ms)) { /* else an answer
+                                                                       wakes us */
+                next_wait_for_lanes(&engine->bulk, room ? &full : &small, now_ms);
+            }
+        }
+        if (next_wait_any_parked(engine, now_ms)) {
+            small = 0;
+        }
+        next_wait_for_completion(engine, &small, now_ms);
+    }
+    uint64_t floor = origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
+    uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
+    uint64_t wait = full == NEVER ? NEVER : next_wait_at_least(full, floor);
+    floor = floor > tokens ? floor : tokens;
+    small = small == NEVER ? NEVER : next_wait_at_least(small, floor);
+    return small < wait ? small : wait;
+}
+
+uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
+{
     if (engine->made_bytes || discovery_goes_on(engine)) {
         return 0; /* a frame was made, and there may be room for the next; or more to look
                      into */
     }
-    bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
-    if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
-        sending = 0;
-    } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
-        next_wait_for_offers(engine, false, &sending, now_ms);
-        if (send_order_has_room(engine, now_ms) &&
-            !send_order_has_probe(engine, now_ms)) {
-            next_wait_for_lanes(&engine->live, &sending, now_ms);
-            next_wait_for_lanes(&engine->backlog, &sending, now_ms);
-        }
-        if (next_wait_any_parked(engine, now_ms)) {
-            sending = 0;
-        }
-        next_wait_for_completion(engine, &sending, now_ms);
-    }
-    if (sending != NEVER) {
-        uint64_t floor =
-            origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
-        uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
-        floor = floor > tokens ? floor : tokens;
-        wait = sending > floor ? sending : floor;
-        wait =
-            wait ? wait
-                 : 1; /* what could be sent was sent: something else must happen first */
-    }
+    uint64_t wait = next_wait_to_send_ms(engine, now_ms);
     uint64_t untried = next_wait_untried_ms(engine, now_ms);
     wait = untried < wait ? untried : wait;
     uint64_t alive_ms = alive_wait_ms(engine, now_ms);

@@ -130,6 +130,7 @@ static void reopen_close(struct engine *engine, struct root *root)
     progress_publish_last(root);
     reopen_clear_lanes(&engine->live, root);
     reopen_clear_lanes(&engine->backlog, root);
+    reopen_clear_lanes(&engine->bulk, root);
     reopen_clear_lists(engine, root);
     gz_cache_close(&engine->gz);
     root_close(root);

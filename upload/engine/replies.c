@@ -48,6 +48,14 @@ static void replies_count(struct engine *engine, const struct transport_reply *r
     }
 }
 
+static void replies_note_pace(struct engine *engine, const struct transport_reply *reply,
+                              uint64_t now_ms)
+{
+    if (reply->status >= 200 && reply->status <= 299 && offer_is_full(reply->tag)) {
+        pace_note_full(&engine->origin.pace, reply->took_ms, now_ms);
+    }
+}
+
 /* About a session, or an offer of one. */
 static void replies_handle(struct engine *engine, const struct transport_reply *reply,
                            uint64_t now_ms)
@@ -59,6 +67,7 @@ static void replies_handle(struct engine *engine, const struct transport_reply *
     if (reply->kind == TRANSPORT_ENDS || reply->kind == TRANSPORT_PLACE) {
         ends_ack_reply(reply->tag, reply, now_ms);
     } else if (offer) {
+        replies_note_pace(engine, reply, now_ms);
         ack_reply(reply->tag, reply, now_ms);
     } else {
         completion_on_reply(reply->tag, reply, now_ms);

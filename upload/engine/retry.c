@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "upload/core/backoff.h"
 #include "upload/core/owner_standing.h"
 #include "upload/http/reply.h"
+#include "upload/pace/backoff.h"
 
 #define ALONE_BASE_MS  1000u
 #define ALONE_CAP_MS   300000u

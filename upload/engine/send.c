@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes streams from the queues, makes a batch or window of each, and posts it. */
+/* Makes a batch or window of each stream whose turn it is, and posts it. */
 #include "upload/engine/send.h"
 
 #include "upload/batch/batch.h"
@@ -18,14 +18,6 @@
 #define STEP_BYTES        8192u
 #define COMPLETING_ENOUGH 64u
 #define COMPLETING_MAX    1024u
-/* One request in so many is for the backlog, however many live streams wait. */
-#define BACKLOG_SHARE 8u
-
-static bool send_may_offer(const struct stream *st, uint64_t now_ms)
-{
-    const struct session *session = st->session;
-    return !st->offer && session->state == SESSION_OPEN && !stream_waits(st, now_ms);
-}
 
 /* Those whose end was refused keep others from being opened only when there are very many
  * of them. */
@@ -101,12 +93,26 @@ static enum made send_make_one(struct stream *st)
     return made;
 }
 
-/* The token of its request is already taken. */
-static void send_take_turn(struct stream *st)
+/* Only once it is made, it is known whether it counts in the budget. */
+static void send_pay(struct engine *engine, const struct offer *offer, bool token)
+{
+    bool full = offer_is_full(offer);
+    offer->stream->bulk = full;
+    engine->full_offers += full;
+    if (full && token) {
+        bucket_return(&engine->bucket);
+    } else if (!full && !token) {
+        bucket_owe(&engine->bucket);
+    }
+}
+
+/* \param token for its request was taken. */
+static void send_take_turn(struct stream *st, bool token)
 {
     struct engine *engine = st->session->root->engine;
     if (send_make_one(st) == MADE_OFFER) {
         send_order_mark_one(engine, session_lane(st->session));
+        send_pay(engine, st->offer, token);
         st->offer->paid = true;
         if (st->offer->frame) {
             engine->made_bytes += st->offer->record.end - st->offer->record.begin;
@@ -114,7 +120,9 @@ static void send_take_turn(struct stream *st)
         }
         return;
     }
-    bucket_return(&engine->bucket);
+    if (token) {
+        bucket_return(&engine->bucket);
+    }
     if (st->rest == STREAM_PENDING) {
         return;
     }
@@ -122,48 +130,6 @@ static void send_take_turn(struct stream *st)
     if (!session_tells(st->session)) {
         session_mark(st->session); /* that may have been the last of it */
     }
-}
-
-/* What is chosen now. */
-struct send_choice {
-    struct engine *engine;
-    uint64_t now_ms;
-    bool any_owner; /* else one of whom no offer waits */
-};
-
-/* Takes a stream that is due; one that waits for something else than time or its session
- * is queued again when its offer is settled, or on a change. */
-static enum lanes_choice send_choose(void *arg, struct queue_node *node)
-{
-    const struct send_choice *choice = arg;
-    struct stream *st = stream_of(node);
-    if (!choice->any_owner &&
-        (send_order_is_marked(choice->engine, session_lane(st->session)) ||
-         !owner_may_go(st->session, choice->now_ms))) {
-        return LANES_PASS_OWNER;
-    }
-    bool ready = st->due_ms <= choice->now_ms && send_may_offer(st, choice->now_ms);
-    bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
-    st->queued = !ready && !idle;
-    return ready ? LANES_TAKE : idle ? LANES_DROP : LANES_PASS;
-}
-
-/* Live streams go first, but do not keep the backlog from going on: a session of somebody
- * else that has ended is in it. */
-static struct stream *send_next(struct send_choice *choice)
-{
-    struct engine *engine = choice->engine;
-    bool backlog_first = engine->live_in_a_row + 1 >= BACKLOG_SHARE;
-    struct lanes *first = backlog_first ? &engine->backlog : &engine->live;
-    struct lanes *second = backlog_first ? &engine->live : &engine->backlog;
-    struct queue_node *node = lanes_take(first, send_choose, choice);
-    struct lanes *from = node ? first : second;
-    node = node ? node : lanes_take(second, send_choose, choice);
-    if (node) {
-        engine->live_in_a_row =
-            from == &engine->backlog ? 0 : engine->live_in_a_row + !backlog_first;
-    }
-    return stream_of(node);
 }
 
 static bool send_may(const struct engine *engine, uint64_t now_ms)
@@ -175,30 +141,28 @@ static bool send_may(const struct engine *engine, uint64_t now_ms)
  * queues, which may be thousands long, are walked only where one may be made. */
 static void send_serve(struct engine *engine, uint64_t now_ms)
 {
-    struct send_choice choice = {.engine = engine, .now_ms = now_ms};
     send_order_mark(engine, now_ms);
-    while (!send_made_enough(engine) && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT &&
-           bucket_wait(&engine->bucket, now_ms) == 0) {
-        choice.any_owner = send_may(engine, now_ms) &&
-                           !send_order_has_probe(engine, now_ms) &&
-                           send_order_has_room(engine, now_ms);
-        struct stream *st = send_next(&choice);
+    while (!send_made_enough(engine) && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT) {
+        bool token;
+        bool any_owner = send_may(engine, now_ms) &&
+                         !send_order_has_probe(engine, now_ms) &&
+                         send_order_has_room(engine, now_ms);
+        struct stream *st = send_order_take(engine, any_owner, &token, now_ms);
         if (!st) {
             break;
         }
-        (void)bucket_take(&engine->bucket, now_ms);
         uint32_t about = session_log_about(st->session);
-        send_take_turn(st);
+        send_take_turn(st, token);
         log_about(engine->config.log, about);
     }
-    lanes_rewind(&engine->live);
-    lanes_rewind(&engine->backlog);
+    send_order_rewind(engine);
 }
 
 void send_make_offers(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
     engine->wants_more = false;
+    send_order_count_full(engine);
     if (!send_may(engine, now_ms) && !origin_probing(&engine->origin)) {
         return;
     }
@@ -249,6 +213,7 @@ static void send_note_submitted(struct offer *offer)
     turns_take(&engine->send_turns, session_lane(offer->stream->session));
     engine->origin.in_flight++;
     engine->counters.requests++;
+    engine->full_in_flight += offer_is_full(offer);
 }
 
 static bool send_submit_part(struct offer *offer)
@@ -329,7 +294,8 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     if (offer->state != OFFER_WAITING) {
         return true; /* its changed record must reach the disk first */
     }
-    if (!offer->paid && bucket_take(&engine->bucket, now_ms) > 0) {
+    if (!offer->paid && !offer_is_full(offer) &&
+        bucket_take(&engine->bucket, now_ms) > 0) {
         return false;
     }
     if (!send_submit(offer)) {
@@ -365,6 +331,7 @@ static bool send_decode_on(struct engine *engine, uint64_t now_ms)
 
 void send_offers(struct engine *engine, uint64_t now_ms)
 {
+    send_order_count_full(engine);
     for (struct offer *o = engine->offers; o; o = o->next) {
         struct root *root = o->stream->session->root;
         if (o->state == OFFER_SYNCING && o->ticket <= journal_durable(root->journal)) {

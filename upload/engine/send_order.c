@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the offers that wait, and picks the next one by its owner. */
+/* Picks the stream of which an offer is made, and the offer that is sent, by owner. */
 #include "upload/engine/send_order.h"
 
 #include <stddef.h>
@@ -9,11 +9,37 @@
 #include "upload/core/registry.h"
 
 #define SMALL_ENOUGH 32u
+/* One request in so many is for the backlog, however many live streams wait. */
+#define BACKLOG_SHARE 8u
 
 /* One that fails alone, or whose session waits, blocks no other. */
 static bool send_order_counts(const struct offer *offer, uint64_t now_ms)
 {
     return offer->failures_alone == 0 && !offer->decoding && !offer_waits(offer, now_ms);
+}
+
+void send_order_count_full(struct engine *engine)
+{
+    engine->full_offers = engine->full_in_flight = 0;
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        bool full = offer_is_full(o);
+        engine->full_offers += full;
+        engine->full_in_flight += full && o->state == OFFER_IN_FLIGHT;
+    }
+}
+
+/* One more than may be under way. */
+bool send_order_has_room_for_full(struct engine *engine, uint64_t now_ms)
+{
+    return engine->full_offers <= pace_batches(&engine->origin.pace) &&
+           bucket_may_owe(&engine->bucket, now_ms);
+}
+
+bool send_order_keeps_pace(const struct offer *offer)
+{
+    const struct engine *engine = offer->stream->session->root->engine;
+    return engine->full_in_flight < pace_batches(&engine->origin.pace) ||
+           !offer_is_full(offer);
 }
 
 bool send_order_has_room(const struct engine *engine, uint64_t now_ms)
@@ -35,10 +61,82 @@ bool send_order_has_room(const struct engine *engine, uint64_t now_ms)
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
+static bool send_order_may_offer(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    return !st->offer && session->state == SESSION_OPEN && !stream_waits(st, now_ms);
+}
+
+/* What is chosen now. */
+struct order_choice {
+    struct engine *engine;
+    uint64_t now_ms;
+    bool any_owner; /* else one of whom no offer waits */
+};
+
+/* Takes a stream that is due; one that waits for something else than time or its session
+ * is queued again when its offer is settled, or on a change. */
+static enum lanes_choice send_order_choose(void *arg, struct queue_node *node)
+{
+    const struct order_choice *choice = arg;
+    struct stream *st = stream_of(node);
+    if (!choice->any_owner &&
+        (send_order_is_marked(choice->engine, session_lane(st->session)) ||
+         !owner_may_go(st->session, choice->now_ms))) {
+        return LANES_PASS_OWNER;
+    }
+    bool ready = st->due_ms <= choice->now_ms && send_order_may_offer(st, choice->now_ms);
+    bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
+    st->queued = !ready && !idle;
+    return ready ? LANES_TAKE : idle ? LANES_DROP : LANES_PASS;
+}
+
+/* Live streams go first, but do not keep the backlog from going on: a session of somebody
+ * else that has ended is in it. */
+static struct stream *send_order_take_small(struct order_choice *choice)
+{
+    struct engine *engine = choice->engine;
+    bool backlog_first = engine->live_in_a_row + 1 >= BACKLOG_SHARE;
+    struct lanes *first = backlog_first ? &engine->backlog : &engine->live;
+    struct lanes *second = backlog_first ? &engine->live : &engine->backlog;
+    struct queue_node *node = lanes_take(first, send_order_choose, choice);
+    struct lanes *from = node ? first : second;
+    node = node ? node : lanes_take(second, send_order_choose, choice);
+    if (node) {
+        engine->live_in_a_row =
+            from == &engine->backlog ? 0 : engine->live_in_a_row + !backlog_first;
+    }
+    return stream_of(node);
+}
+
+struct stream *send_order_take(struct engine *engine, bool any_owner, bool *token,
+                               uint64_t now_ms)
+{
+    struct order_choice choice = {
+        .engine = engine, .now_ms = now_ms, .any_owner = any_owner};
+    *token = bucket_take(&engine->bucket, now_ms) == 0;
+    struct stream *st = *token ? send_order_take_small(&choice) : NULL;
+    if (*token && !st) {
+        bucket_return(&engine->bucket);
+        *token = false;
+    }
+    return st ? st
+           : send_order_has_room_for_full(engine, now_ms)
+               ? stream_of(lanes_take(&engine->bulk, send_order_choose, &choice))
+               : NULL;
+}
+
+void send_order_rewind(struct engine *engine)
+{
+    lanes_rewind(&engine->live);
+    lanes_rewind(&engine->backlog);
+    lanes_rewind(&engine->bulk);
+}
+
 bool send_order_is_due(const struct offer *offer, uint64_t now_ms)
 {
     return offer->state == OFFER_WAITING && now_ms >= offer->retry_at_ms &&
-           !offer_waits(offer, now_ms);
+           send_order_keeps_pace(offer) && !offer_waits(offer, now_ms);
 }
 
 void send_order_mark_one(struct engine *engine, uint32_t owner)

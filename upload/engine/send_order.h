@@ -13,8 +13,28 @@
  * are made than can be sent. */
 #define ENOUGH_FRAME_BYTES (64u << 10)
 
+/** Counts the full batches that are offered, and of these those under way. */
+void send_order_count_full(struct engine *engine);
+
+/** \return true if one more full batch may be made, besides those that small requests
+ * may become. */
+bool send_order_has_room_for_full(struct engine *engine, uint64_t now_ms);
+
+/** \return false for a full batch while as many are under way as the pace allows. */
+bool send_order_keeps_pace(const struct offer *offer);
+
 /** \return true if one more offer may be made, of any owner. */
 bool send_order_has_room(const struct engine *engine, uint64_t now_ms);
+
+/** Takes out the stream of which an offer is made next: of any owner, or of one of whom
+ * no offer waits. Those that are likely to make a full batch wait for no token; \p token
+ * tells whether one was taken. Each stream is looked at once, until send_order_rewind.
+ * \return NULL if there is none. */
+struct stream *send_order_take(struct engine *engine, bool any_owner, bool *token,
+                               uint64_t now_ms);
+
+/** Puts those that were passed over back in their places. */
+void send_order_rewind(struct engine *engine);
 
 /** \return true if it may be sent once the origin takes it. */
 bool send_order_is_due(const struct offer *offer, uint64_t now_ms);

@@ -9,10 +9,10 @@
 
 #include "base/log.h"
 #include "schema/protocol.h"
-#include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/inspect_directory.h"
+#include "upload/pace/backoff.h"
 
 /* Sessions are looked at so many times while one becomes due. */
 #define LOOKS_A_PERIOD 6u

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
@@ -16,6 +15,7 @@
 #include "upload/lifecycle/end_claim.h"
 #include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/rewritten.h"
+#include "upload/pace/backoff.h"
 #include "upload/published/uploaded_mark.h"
 
 #define COMPLETE_BASE_MS 1000u

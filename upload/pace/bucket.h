@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exponential backoff with full jitter, and the token bucket of requests. */
-#ifndef GPUFL_UPLOAD_CORE_BACKOFF_H
-#define GPUFL_UPLOAD_CORE_BACKOFF_H
+/* The token bucket of requests that are not full. */
+#ifndef GPUFL_UPLOAD_PACE_BUCKET_H
+#define GPUFL_UPLOAD_PACE_BUCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/sys.h"
-
-/** Milliseconds to wait after \p failures failures in a row: \p minimum_ms (the server's
- * Retry-After, one hour at most) plus a random time, uniform in [0, min(cap_ms, base_ms ×
- * 2^(failures-1))] and over at least a quarter of \p minimum_ms, so that many agents
- * spread out. */
-uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
-                    uint64_t cap_ms, uint64_t minimum_ms);
 
 /** A token bucket for requests; rate 0 means no limit. */
 struct bucket {
     unsigned rate_per_s;
     uint64_t filled_at_ms;
-    uint64_t milli_tokens;
+    int64_t milli_tokens; /**< less than 0 while tokens are owed */
 };
 
 void bucket_init(struct bucket *bucket, unsigned rate_per_s, uint64_t now_ms);
 
 /** Takes one token. \return 0 if one was taken, else the ms until one is available. */
 uint64_t bucket_take(struct bucket *bucket, uint64_t now_ms);
+
+/** \return true unless a burst of tokens is owed. */
+bool bucket_may_owe(struct bucket *bucket, uint64_t now_ms);
+
+/** Takes one that may not be there yet: the next ones wait for it. */
+void bucket_owe(struct bucket *bucket);
 
 /** Returns a token that was not used. */
 void bucket_return(struct bucket *bucket);
