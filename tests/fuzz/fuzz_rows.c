@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record of any bytes and type: digested, and what is packed can be unpacked. */
+/* A record of any bytes and type: digested, and what is packed can be unpacked. Rows are
+ * read alike by words and by bytes. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "backend/digest/digest_line.h"
+#include "tests/support/spaced_rows.h"
 
 static const char *const types[] = {
     "kernel_event_batch",  "device_metric_batch",  "host_metric_batch",
@@ -42,5 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     digest_fini(&digest);
+    struct spaced_rows both = spaced_rows_of((const char *)data + 1, size - 1);
+    if (!spaced_rows_agree(&both)) {
+        __builtin_trap();
+    }
+    spaced_rows_fini(&both);
     return 0;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "backend/digest/rows.h"
+#include "tests/support/pick.h"
+#include "tests/support/spaced_rows.h"
 
 static bool read_rows(struct rows *rows, const char *line)
 {
@@ -159,6 +161,59 @@ static void a_row_has_a_time_and_defaults(void **state)
     rows_fini(&rows);
 }
 
+/* Mostly integers, as writers make them, of any length and sign. */
+static size_t random_cell(char *out, size_t size)
+{
+    static const char *const others[] = {"null", "1.5", "-2e3", "\"a\"", "[1,2]", "-",
+                                         "",     " 7",  "7 ",   "true",  "{}",    "0x1"};
+    uint64_t number = pick(UINT64_MAX) >> pick(64);
+    if (pick(40) == 0) {
+        return (size_t)snprintf(out, size, "%s", others[pick(12)]);
+    }
+    return (size_t)snprintf(out, size, "%s%llu%s", pick(8) ? "" : "-",
+                            (unsigned long long)number, pick(50) ? "" : "12345678901");
+}
+
+static size_t random_line(char *out, size_t size)
+{
+    unsigned columns = (unsigned)pick(6) + 1;
+    size_t len = (size_t)snprintf(out, size, "{\"base_time_ns\":5,\"columns\":[\"a\"");
+    for (unsigned i = 1; i < columns; i++) {
+        len += (size_t)snprintf(out + len, size - len, ",\"b%u\"", i);
+    }
+    len += (size_t)snprintf(out + len, size - len, "],\"rows\":[");
+    for (unsigned rows = (unsigned)pick(9), i = 0; i < rows; i++) {
+        len += (size_t)snprintf(out + len, size - len, i ? ",[" : "[");
+        unsigned cells = pick(30) ? columns : (unsigned)pick(8);
+        for (unsigned n = 0; n < cells; n++) {
+            len += n ? (size_t)snprintf(out + len, size - len, ",") : 0;
+            len += random_cell(out + len, size - len);
+        }
+        len += (size_t)snprintf(out + len, size - len, "]");
+    }
+    return len + (size_t)snprintf(out + len, size - len, "]}");
+}
+
+static void rows_are_read_alike_by_words_and_by_bytes(void **state)
+{
+    (void)state;
+    static const char bytes[] = "0123456789-,.[]{}\": e\\\x80/;";
+    pick_seed(1);
+    for (int round = 0; round < 20000; round++) {
+        char line[4096];
+        size_t len = random_line(line, sizeof line);
+        for (unsigned n = (unsigned)pick(3); pick(3) == 0 && n > 0; n--) {
+            line[pick(len)] = bytes[pick(sizeof bytes - 1)];
+        }
+        len = pick(20) ? len : pick(len);
+        struct spaced_rows both = spaced_rows_of(line, len);
+        if (!spaced_rows_agree(&both)) {
+            fail_msg("read otherwise with spaces: %.*s", (int)len, line);
+        }
+        spaced_rows_fini(&both);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +223,7 @@ int main(void)
         cmocka_unit_test(a_batch_of_too_many_cells_is_refused),
         cmocka_unit_test(a_number_is_cut_to_an_integer),
         cmocka_unit_test(a_row_has_a_time_and_defaults),
+        cmocka_unit_test(rows_are_read_alike_by_words_and_by_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
