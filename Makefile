@@ -96,8 +96,8 @@ RELEASE_ONLY := $(addprefix tests/e2e/test_,$(addsuffix .py,completions house pa
 # Those in which threads of a program work side by side, each kind of thread in several; the others are
 # for one: TSan makes them slower, and finds nothing that it does not find here.
 TSAN_E2E  := $(addprefix tests/e2e/test_,$(addsuffix .py,agent backend backend_guard bare collector dashboard death \
-             devices dropin export hung_driver kills limits liveness losses metrics monitor moved_roots rotation server \
-             service spool trace two upload))
+             devices dropin export hung_driver kills limits liveness losses metrics monitor moved_roots read_ahead \
+             rotation server service spool trace two upload))
 E2E       := $(filter-out $(if $(strip $(SAN)),$(RELEASE_ONLY)),$(wildcard tests/e2e/test_*.py))
 E2E       := $(if $(findstring thread,$(SAN)),$(TSAN_E2E),$(E2E))
 SIM       := $(wildcard tests/sim/*.c)

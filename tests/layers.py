@@ -77,7 +77,7 @@ ONLY = {
     "microhttpd": ["backend/http/http_auth.h", "backend/http/http_changes.h",
                    "backend/http/http_query.h", "backend/http/http_respond.h",
                    "backend/http/http_route.h", "backend/http/http_sessions.h",
-                   "backend/http/http_site.h", "backend/http/http_strict.h"],
+                   "backend/http/http_site.h", "backend/http/http_strict.h", "backend/http/read_ahead.h"],
     "sqlite3": ["backend/store/store_statement.h"],
     "linux/landlock": [],  # agent/landlock.h declares what older headers lack
     "openssl": [],  # libcurl brings it

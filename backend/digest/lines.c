@@ -158,6 +158,7 @@ bool lines_read(const char *raw, size_t len, const char *session, struct lines *
         }
         at = next;
     }
+    rows_fini(&out->digest.rows);
     return true;
 }
 

@@ -18,6 +18,7 @@ void body_take(struct body *in, const char *data, size_t len)
 
 void body_fini(struct body *body)
 {
+    read_ahead_end(&body->ahead);
     text_fini(&body->bytes);
     *body = (struct body){0};
 }

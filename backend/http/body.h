@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "backend/http/read_ahead.h"
 #include "base/text.h"
 
 /** Zero-initialise. */
@@ -14,6 +15,7 @@ struct body {
     bool unwanted;  /**< nobody will look at it: nothing is kept */
     bool too_large; /**< over PROTOCOL_MAX_BODY_BYTES, or out of memory */
     bool answered;  /**< before it came: the connection ends with it */
+    struct read_ahead_body ahead;
 };
 
 /** Appends \p len bytes; beyond the limit, and where it is unwanted, they are read but

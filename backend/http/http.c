@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs libmicrohttpd. One thread serves all connections, so the store needs no lock. */
+/* Runs libmicrohttpd. One thread serves all connections, so the store needs no lock; what
+ * bodies say is read beside it. */
 #include "backend/http/http.h"
 
 #include <errno.h>
@@ -135,7 +136,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
         return MHD_NO;
     }
     request.body = in;
-    return route(server, c, &request);
+    struct peer *peer = peer_of(c);
+    if (peer) {
+        peers_enter_phase(peer, PEER_ANSWERING, sys_real.now_ms());
+    }
+    return http_route_reads_ahead(&server->service, c, &request)
+               ? MHD_YES
+               : route(server, c, &request);
 }
 
 static void on_done(void *arg, struct MHD_Connection *c, void **state,
@@ -179,6 +186,7 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
         config->api_key || listens_beyond_loopback(config->listener);
     pthread_mutex_init(&server->service.changes.lock, NULL);
     peers_init(&server->peers);
+    read_ahead_start(&server->service.ahead);
     server->daemon = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
         NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, config->listener,
@@ -211,10 +219,13 @@ void http_sweep(struct http_server *server)
 void http_stop(struct http_server *server)
 {
     changes_close(&server->service.changes);
+    read_ahead_stop(&server->service.ahead);
     if (server->daemon) {
         MHD_stop_daemon(server->daemon);
     }
     pthread_mutex_destroy(&server->service.changes.lock);
+    pthread_cond_destroy(&server->service.ahead.turn);
+    pthread_mutex_destroy(&server->service.ahead.lock);
     peers_fini(&server->peers);
     free(server->service.api_key);
     free(server);

@@ -39,6 +39,7 @@ static struct ingest_request request_of(struct MHD_Connection *c, const struct b
         .body = in->bytes.data ? in->bytes.data : "",
         .len = in->bytes.len,
         .too_large = in->too_large,
+        .read = in->ahead.state == AHEAD_READ ? &in->ahead.read : NULL,
     };
 }
 
@@ -94,10 +95,11 @@ static const struct taker {
     const char *path;
     int (*take)(struct http_service *service, const struct ingest_request *request,
                 struct text *answer);
-} takers[] = {{PROTOCOL_STREAM, on_lines},
-              {PROTOCOL_PARTS, on_parts},
-              {PROTOCOL_SESSION_COMPLETE, on_complete},
-              {PROTOCOL_ALIVE, on_alive}};
+    void (*read)(const struct ingest_request *request, struct ingest_read *out);
+} takers[] = {{PROTOCOL_STREAM, on_lines, ingest_read_lines},
+              {PROTOCOL_PARTS, on_parts, ingest_read_parts},
+              {PROTOCOL_SESSION_COMPLETE, on_complete, NULL},
+              {PROTOCOL_ALIVE, on_alive, NULL}};
 
 static enum MHD_Result on_version(struct http_service *service, struct MHD_Connection *c)
 {
@@ -183,7 +185,7 @@ static const struct taker *taker_at(const char *url)
 /* What goes into a file that was removed is stored nowhere: it is looked for before the
  * body is taken, and again before it is acknowledged. */
 static enum MHD_Result take_body(struct http_service *service, struct MHD_Connection *c,
-                                 const struct taker *taker, const struct body *in)
+                                 const struct taker *taker, struct body *in)
 {
     struct ingest_request request = request_of(c, in);
     struct text answer = {0};
@@ -195,11 +197,12 @@ static enum MHD_Result take_body(struct http_service *service, struct MHD_Connec
         text_clear(&answer);
         status = ingest_refuse_unwritten(service->store, &answer);
     }
+    read_ahead_end(&in->ahead);
     return http_respond(c, status, HTTP_JSON, &answer);
 }
 
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
-                                  const char *url, const struct body *in)
+                                  const char *url, struct body *in)
 {
     const struct taker *taker = taker_at(url);
     if (!http_auth_allows(c, service->api_key)) {
@@ -213,6 +216,21 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
 bool http_route_wants_body(const struct http_request *request)
 {
     return strcmp(request->method, "POST") == 0 && taker_at(request->url);
+}
+
+bool http_route_reads_ahead(struct http_service *service, struct MHD_Connection *c,
+                            const struct http_request *request)
+{
+    struct body *in = request->body;
+    const struct taker *taker = in->unwanted ? NULL : taker_at(request->url);
+    if (!taker || !taker->read || in->too_large || in->ahead.state != AHEAD_NOT ||
+        in->bytes.len < READ_AHEAD_FROM_BYTES) {
+        return false;
+    }
+    in->ahead.take = taker->read;
+    in->ahead.request = request_of(c, in);
+    in->ahead.connection = c;
+    return read_ahead_begin(&service->ahead, &in->ahead);
 }
 
 bool http_route_is_endless(const struct http_request *request)

@@ -21,14 +21,6 @@ struct identity {
     uint32_t crc32;
 };
 
-int ingest_refuse(struct text *answer, int status, const char *error, const char *message)
-{
-    text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
-    text_json_string(answer, message);
-    text_printf(answer, "}");
-    return status;
-}
-
 int ingest_refuse_large(struct text *answer)
 {
     return ingest_refuse(answer, 413, "too_large", "the body is larger than 30 MiB");
@@ -183,44 +175,18 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     return answer_stored(answer, lines, id->given);
 }
 
-int ingest_decode(const struct ingest_request *r, char **raw, size_t *raw_len,
-                  struct text *answer)
+int ingest_answer_refusal(const struct ingest_read *read, struct text *answer)
 {
-    enum encoding encoding = codec_of_header(r->encoding);
-    if (encoding == ENCODING_UNKNOWN) {
-        return ingest_refuse(answer, 415, "encoding",
-                             "Content-Encoding: unknown (expected zstd, gzip or none)");
-    }
-    gpufl_status status =
-        codec_decode(encoding, r->body, r->len, PROTOCOL_MAX_DECODED_BYTES, raw, raw_len);
-    if (status == GPUFL_PARTIAL) {
-        return ingest_refuse(answer, 413, "too_large",
-                             "the body is larger than 128 MiB when decoded");
-    }
-    if (status != GPUFL_OK) {
-        return status == GPUFL_ERR_NOMEM
-                   ? ingest_refuse(answer, 500, "memory", "out of memory")
-                   : ingest_refuse(answer, 400, "body", "the body cannot be decoded");
-    }
-    return 0;
+    text_append(answer, read->refusal.data, read->refusal.len);
+    return read->status;
 }
 
-static int read_body(struct store *store, const struct ingest_request *r,
-                     const struct identity *id, struct text *answer)
+static int store_read(struct store *store, const struct ingest_request *r,
+                      const struct identity *id, const struct ingest_read *read,
+                      struct text *answer)
 {
-    char *raw;
-    size_t raw_len;
-    struct lines lines;
-    int refusal = ingest_decode(r, &raw, &raw_len, answer);
-    if (refusal) {
-        return refusal;
-    }
-    int code = lines_read(raw, raw_len, r->session, &lines)
-                   ? store_lines(store, r, id, &lines, raw_len, answer)
-                   : ingest_refuse(answer, 500, "memory", "out of memory");
-    lines_fini(&lines);
-    free(raw);
-    return code;
+    return read->status ? ingest_answer_refusal(read, answer)
+                        : store_lines(store, r, id, &read->lines, read->raw_len, answer);
 }
 
 int ingest(struct store *store, const struct retention *retention,
@@ -250,5 +216,11 @@ int ingest(struct store *store, const struct retention *retention,
                              PROTOCOL_H_WINDOW_CRC32
                              ": differs from the CRC-32 of the body");
     }
-    return read_body(store, r, &id, answer);
+    struct ingest_read own = {0};
+    if (!r->read) {
+        ingest_read_lines(r, &own);
+    }
+    code = store_read(store, r, &id, r->read ? r->read : &own, answer);
+    ingest_read_fini(&own);
+    return code;
 }

@@ -4,10 +4,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/api/api_streams.h"
-#include "backend/http/positions_read.h"
 #include "backend/store/store_epoch.h"
 #include "backend/store/store_sessions.h"
 #include "backend/store/store_streams.h"
@@ -24,8 +22,7 @@ struct parts_request {
     struct store *store;
     const struct retention *retention;
     const char *hostname;
-    struct positions_parts parts;
-    bool damaged;    /* the lengths do not add up: nobody knows which bytes are whose */
+    const struct ingest_read *read;
     bool *is_stored; /* by part */
     size_t bytes;    /* of the parts that were stored */
 };
@@ -46,19 +43,6 @@ static void refuse_lines(struct text *answer, const struct lines *lines)
     text_printf(answer, "]");
 }
 
-/* Two parts of a stream would have two ends in one answer. */
-static bool is_named_before(const struct positions_parts *parts, size_t at)
-{
-    const struct stream_part *part = &parts->part[at];
-    for (size_t i = 0; i < at; i++) {
-        if (strcmp(parts->part[i].session, part->session) == 0 &&
-            strcmp(parts->part[i].channel, part->channel) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* For a sender whose directory may be a copy that another user made. */
 static gpufl_status add_claimant(struct parts_request *r, const char *session,
                                  struct text *answer)
@@ -75,7 +59,7 @@ static gpufl_status take_lines(struct parts_request *r, size_t at,
                                const struct lines *lines, struct text *answer)
 {
     enum stream_verdict verdict;
-    const struct stream_part *part = &r->parts.part[at];
+    const struct stream_part *part = &r->read->parts.part[at];
     gpufl_status status =
         store_streams_take(r->store, part, lines, r->hostname, &verdict);
     if (status == GPUFL_OK) {
@@ -88,36 +72,18 @@ static gpufl_status take_lines(struct parts_request *r, size_t at,
                : status;
 }
 
-static gpufl_status read_and_take(struct parts_request *r, size_t at, struct text *answer)
-{
-    const struct stream_part *part = &r->parts.part[at];
-    struct lines lines;
-    if (part->skip) {
-        return take_lines(r, at, NULL, answer);
-    }
-    gpufl_status status = GPUFL_OK;
-    if (!lines_read(part->bytes, part->len, part->session, &lines)) {
-        status = GPUFL_ERR_NOMEM;
-    } else if (lines.rejected) {
-        refuse_lines(answer, &lines);
-    } else {
-        status = take_lines(r, at, &lines, answer);
-    }
-    lines_fini(&lines);
-    return status;
-}
-
 /* What is stored already needs no room. */
 static gpufl_status judge_part(struct parts_request *r, size_t at, struct text *answer)
 {
-    const struct stream_part *part = &r->parts.part[at];
+    const struct stream_part *part = &r->read->parts.part[at];
+    const struct part_read *read = &r->read->part[at];
     struct stored_end end;
-    if (is_named_before(&r->parts, at)) {
+    if (read->fault == PART_NAMED_TWICE) {
         begin_verdict(answer, "refused");
         text_printf(answer, ",\"reason\":\"named_twice\"");
         return GPUFL_OK;
     }
-    if (r->damaged || !positions_fit(part)) {
+    if (read->fault == PART_DAMAGED) {
         begin_verdict(answer, "damaged");
         return GPUFL_OK;
     }
@@ -129,12 +95,19 @@ static gpufl_status judge_part(struct parts_request *r, size_t at, struct text *
         begin_verdict(answer, "full");
         return GPUFL_OK;
     }
-    return read_and_take(r, at, answer);
+    if (read->fault == PART_NO_MEMORY) {
+        return GPUFL_ERR_NOMEM;
+    }
+    if (read->lines.rejected) {
+        refuse_lines(answer, &read->lines);
+        return GPUFL_OK;
+    }
+    return take_lines(r, at, part->skip ? NULL : &read->lines, answer);
 }
 
 static gpufl_status answer_part(struct parts_request *r, size_t at, struct text *answer)
 {
-    const struct stream_part *part = &r->parts.part[at];
+    const struct stream_part *part = &r->read->parts.part[at];
     struct stored_end end;
     gpufl_status status = judge_part(r, at, answer);
     if (status == GPUFL_OK) {
@@ -155,7 +128,7 @@ static int answer_parts(struct parts_request *r, struct text *answer)
         return ingest_refuse_unwritten(r->store, answer);
     }
     text_printf(answer, "{\"epoch\":\"%s\",\"parts\":[", store_epoch(r->store));
-    for (size_t i = 0; status == GPUFL_OK && i < r->parts.count; i++) {
+    for (size_t i = 0; status == GPUFL_OK && i < r->read->parts.count; i++) {
         text_puts(answer, i ? "," : "");
         status = answer_part(r, i, answer);
     }
@@ -174,54 +147,26 @@ static int answer_parts(struct parts_request *r, struct text *answer)
                                   : ingest_refuse(answer, 500, "memory", "out of memory");
 }
 
-/* The lines of a request for one part, if they are frames of their own behind the list.
- * What is padded to more than them is not worth keeping. */
-static void keep_as_received(struct stream_part *part,
-                             const struct ingest_request *request, size_t list)
+static int take_read(struct parts_request *r, struct text *answer)
 {
-    enum encoding encoding = codec_of_header(request->encoding);
-    size_t head = codec_first_frame(encoding, request->body, request->len, list);
-    size_t len = request->len - head;
-    if (head && len > 0 && len <= part->len) {
-        part->packed = (const char *)request->body + head;
-        part->packed_len = len;
-        part->packed_as = encoding;
+    if (r->read->status) {
+        return ingest_answer_refusal(r->read, answer);
     }
-}
-
-static int read_and_answer(struct parts_request *r, const struct ingest_request *request,
-                           const char *raw, size_t len, struct text *answer)
-{
-    const char *newline = len ? memchr(raw, '\n', len) : NULL;
-    size_t line = newline ? (size_t)(newline - raw) : len;
-    const char *fault = positions_read_parts(raw ? raw : "", line, &r->parts);
-    if (fault) {
-        return ingest_refuse(answer, 400, "parts", fault);
-    }
-    r->is_stored = calloc(r->parts.count, sizeof *r->is_stored);
-    if (!r->is_stored) {
-        return ingest_refuse(answer, 500, "memory", "out of memory");
-    }
-    size_t from = newline ? line + 1 : len;
-    r->damaged = !positions_give_bytes(&r->parts, raw + from, len - from);
-    if (r->parts.count == 1 && !r->damaged) {
-        keep_as_received(&r->parts.part[0], request, from);
-    }
-    return answer_parts(r, answer);
+    r->is_stored = calloc(r->read->parts.count, sizeof *r->is_stored);
+    return r->is_stored ? answer_parts(r, answer)
+                        : ingest_refuse(answer, 500, "memory", "out of memory");
 }
 
 int parts_take(struct store *store, const struct retention *retention,
                const struct ingest_request *request, struct text *answer,
                void (*changed)(void *arg, const char *session), void *arg)
 {
-    char *raw;
-    size_t len;
+    struct ingest_read own = {0};
     if (request->too_large) {
         return ingest_refuse_large(answer);
     }
-    int status = ingest_decode(request, &raw, &len, answer);
-    if (status) {
-        return status;
+    if (!request->read) {
+        ingest_read_parts(request, &own);
     }
     struct parts_request r = {
         .store = store,
@@ -229,15 +174,15 @@ int parts_take(struct store *store, const struct retention *retention,
         .hostname = request->hostname && layout_name_ok(request->hostname)
                         ? request->hostname
                         : "",
+        .read = request->read ? request->read : &own,
     };
-    status = read_and_answer(&r, request, raw, len, answer);
-    for (size_t i = 0; status == 200 && i < r.parts.count; i++) {
+    int status = take_read(&r, answer);
+    for (size_t i = 0; status == 200 && i < r.read->parts.count; i++) {
         if (r.is_stored[i]) {
-            changed(arg, r.parts.part[i].session);
+            changed(arg, r.read->parts.part[i].session);
         }
     }
-    positions_parts_fini(&r.parts);
+    ingest_read_fini(&own);
     free(r.is_stored);
-    free(raw);
     return status;
 }
