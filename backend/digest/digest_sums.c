@@ -2,6 +2,8 @@
 /* Sums up the rows of kernels, copies, waits, allocations and PC samples. */
 #include "backend/digest/digest_sums.h"
 
+#include <stddef.h>
+
 #include "schema/column_names.h"
 
 /* Which columns make the key, and which are summed; "" = none. */
@@ -9,6 +11,26 @@ struct sum_columns {
     enum tally_kind kind;
     const char *a, *b;
     const char *value, *bytes;
+};
+
+const char *const digest_sums_columns[] = {
+    ROWS_TIME,
+    COLUMN(KERNEL, kernel_id),
+    COLUMN(KERNEL, duration_ns), /* of all of them */
+    COLUMN(KERNEL, detail_corr_id),
+    COLUMN(COPY, copy_kind),
+    COLUMN(COPY, bytes), /* likewise */
+    COLUMN(WAIT, sync_type),
+    COLUMN(ALLOCATION, memory_op),
+    COLUMN(ALLOCATION, memory_kind),
+    COLUMN(SAMPLE, sample_kind),
+    COLUMN(SAMPLE, function_id),
+    COLUMN(SAMPLE, pc_offset),
+    COLUMN(SAMPLE, metric_id),
+    COLUMN(SAMPLE, metric_value),
+    COLUMN(SAMPLE, source_file_id),
+    COLUMN(SAMPLE, source_line),
+    NULL,
 };
 
 static bool add_sums(struct digest *d, const struct sum_columns *sums)

@@ -5,6 +5,9 @@
 
 #include "backend/digest/digest.h"
 
+/** The columns of which they read, up to a NULL. */
+extern const char *const digest_sums_columns[];
+
 /* Each digests the batch in digest->rows. \return false without memory. */
 bool digest_kernels(struct digest *digest);
 bool digest_copies(struct digest *digest);

@@ -2,6 +2,7 @@
 /* Parses batches by hand, reading each byte once, since they are most of the input. */
 #include "backend/digest/rows.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +117,26 @@ static bool take_number(struct row_walk *c, int64_t *out)
     return true;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return *a == *b && strcmp(a, b) == 0;
+}
+
+static bool is_wanted_column(const struct rows *rows, const char *name)
+{
+    const char *const *wanted = rows->wanted;
+    while (wanted && *wanted && !is_same(*wanted, name)) {
+        wanted++;
+    }
+    return !wanted || *wanted;
+}
+
 static bool take_columns(struct row_walk *c, struct rows *rows)
 {
     const char *text;
     size_t len;
     rows->columns = 0;
+    rows->reads = 0;
     if (!take(c, '[')) {
         return false;
     }
@@ -131,10 +147,11 @@ static bool take_columns(struct row_walk *c, struct rows *rows)
         if (rows->columns == ROWS_COLUMNS_MAX || !take_string(c, &text, &len)) {
             return false;
         }
-        char *name = rows->name[rows->columns++];
+        char *name = rows->name[rows->columns];
         bool fits = len < ROWS_NAME_BYTES; /* a longer name is none of ours */
         memcpy(name, text, fits ? len : 0);
         name[fits ? len : 0] = '\0';
+        rows->reads |= (uint64_t)is_wanted_column(rows, name) << rows->columns++;
     }
     return rows->columns > 0;
 }
@@ -151,7 +168,8 @@ static inline uint64_t number_of_eight(uint64_t digits)
 
 /* The digits at \p at, up to eight of them without a branch for each, and moves it behind
  * them. \return false where there are none, or where the line ends within eight bytes. */
-static inline bool take_digits(const char **at, const char *end, uint64_t *out)
+static inline bool take_digits(const char **at, const char *end, bool wanted,
+                               uint64_t *out)
 {
     uint64_t word;
     if (end - *at < (ptrdiff_t)sizeof word) {
@@ -164,7 +182,7 @@ static inline bool take_digits(const char **at, const char *end, uint64_t *out)
     if (others) {
         unsigned bits = (unsigned)__builtin_ctzll(others) & ~7u;
         *at += bits / 8;
-        *out = number_of_eight(word << (64 - bits) % 64);
+        *out = wanted ? number_of_eight(word << (64 - bits) % 64) : 0;
         return bits > 0;
     }
     *out = number_of_eight(word);
@@ -176,20 +194,23 @@ static inline bool take_digits(const char **at, const char *end, uint64_t *out)
 
 /* A row of nothing but integers, one for each column, as writers make them: most bytes of
  * most bodies. \return false where it is another one, which is read from its begin. */
-static bool take_plain_row(struct row_walk *c, int64_t *cell, unsigned columns)
+static bool take_plain_row(struct row_walk *c, const struct rows *rows, int64_t *cell)
 {
     const char *at = c->at;
     if (at == c->end || *at++ != '[') {
         return false;
     }
-    for (unsigned n = 0; n < columns; n++) {
+    for (unsigned n = 0; n < rows->columns; n++) {
         uint64_t value;
+        bool wanted = rows->reads >> n & 1;
         bool negative = at < c->end && *at == '-';
         at += negative;
-        if (!take_digits(&at, c->end, &value) || *at++ != (n + 1 < columns ? ',' : ']')) {
+        if (!take_digits(&at, c->end, wanted, &value) ||
+            *at++ != (n + 1 < rows->columns ? ',' : ']')) {
             return false;
         }
-        cell[n] = (int64_t)(negative ? 0 - value : value);
+        value = negative ? 0 - value : value;
+        cell[n] = wanted ? (int64_t)value : ROWS_NOTHING;
     }
     c->at = at;
     return true;
@@ -213,7 +234,7 @@ static bool take_row(struct row_walk *c, struct rows *rows)
         return false;
     }
     int64_t *cell = rows->cell + rows->count * rows->columns;
-    if (take_plain_row(c, cell, rows->columns)) {
+    if (take_plain_row(c, rows, cell)) {
         rows->count++;
         return true;
     }
@@ -296,7 +317,8 @@ bool rows_read(struct rows *rows, const char *line, size_t len)
 int rows_column(const struct rows *rows, const char *name)
 {
     for (unsigned i = 0; i < rows->columns; i++) {
-        if (strcmp(rows->name[i], name) == 0) {
+        if (*name && is_same(rows->name[i], name)) {
+            assert(rows->reads >> i & 1);
             return (int)i;
         }
     }

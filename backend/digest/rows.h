@@ -21,6 +21,8 @@
 
 /** Zero-initialise; one may read many batches. */
 struct rows {
+    const char *const *wanted; /**< names of columns, up to a NULL; NULL = all of them */
+    uint64_t reads; /**< bit i: column i is wanted, else its cells say nothing */
     int64_t base_ns;
     unsigned columns;
     char name[ROWS_COLUMNS_MAX][ROWS_NAME_BYTES];
@@ -35,7 +37,7 @@ struct rows {
  * more than 40 columns or more cells than bytes, or without memory. */
 bool rows_read(struct rows *rows, const char *line, size_t len);
 
-/** \return the index of the column, -1 without one. */
+/** \return the index of the column, which must be wanted; -1 without one, and for "". */
 int rows_column(const struct rows *rows, const char *name);
 
 /** The cell; ROWS_NOTHING without such a column. */

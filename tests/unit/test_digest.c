@@ -77,6 +77,10 @@ static void each_record_adds_what_is_shown_of_it(void **state)
         {RECORD_COPIES, "{\"columns\":[\"copy_kind\",\"bytes\"],\"rows\":[[1,5],[2,5]]}",
          2, 0, 0},
         {RECORD_SETS, "{\"columns\":[\"bytes\"],\"rows\":[[5],[6]]}", 1, 0, 0},
+        {RECORD_SETS,
+         "{\"columns\":[\"bytes\",\"a name of more than thirty-two bytes\"],"
+         "\"rows\":[[5,1],[6,2]]}",
+         1, 0, 0},
         {RECORD_WAITS, "{\"columns\":[\"sync_type\"],\"rows\":[[3]]}", 1, 0, 0},
         {RECORD_ALLOCATIONS,
          "{\"columns\":[\"memory_op\",\"memory_kind\"],\"rows\":[[1,2],[1,3]]}", 2, 0, 0},

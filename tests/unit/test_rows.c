@@ -161,6 +161,28 @@ static void a_row_has_a_time_and_defaults(void **state)
     rows_fini(&rows);
 }
 
+static void only_columns_that_are_wanted_are_read(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"b", "d", NULL};
+    static const char line[] =
+        "{\"columns\":[\"a\",\"b\",\"c\",\"a name of more than thirty-two bytes\"],"
+        "\"rows\":[[1,-2,123456789012,4],[5,6,7,8],[9,10,11,12]]}";
+    struct rows rows = {.wanted = wanted};
+    assert_true(read_rows(&rows, line));
+    int b = rows_column(&rows, "b");
+    assert_int_equal(b, 1);
+    assert_int_equal(rows_column(&rows, "d"), -1);
+    assert_int_equal(rows_column(&rows, ""), -1);
+    assert_true(rows_cell(&rows, 0, b) == -2 && rows_cell(&rows, 1, b) == 6 &&
+                rows_cell(&rows, 2, b) == 10);
+    assert_true(rows_cell(&rows, 0, 2) == ROWS_NOTHING);
+    rows.wanted = NULL;
+    assert_true(read_rows(&rows, line));
+    assert_true(rows_cell(&rows, 0, 2) == 123456789012);
+    rows_fini(&rows);
+}
+
 /* Mostly integers, as writers make them, of any length and sign. */
 static size_t random_cell(char *out, size_t size)
 {
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_batch_of_too_many_cells_is_refused),
         cmocka_unit_test(a_number_is_cut_to_an_integer),
         cmocka_unit_test(a_row_has_a_time_and_defaults),
+        cmocka_unit_test(only_columns_that_are_wanted_are_read),
         cmocka_unit_test(rows_are_read_alike_by_words_and_by_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
