@@ -38,12 +38,14 @@ static bool session_by_bytes(const char *line, size_t len, const char *session)
     return n > 0 && (size_t)n < sizeof key && memmem(line, len, key, (size_t)n);
 }
 
-/* It is most lines, which need not be read to their end: no key is hidden in escapes. */
+/* It is most lines, which need not be read to their end: no key is hidden in escapes. Nor
+ * is one behind the last quote, where the rows of a batch are. */
 static bool session_is_once(const char *line, size_t len)
 {
     static const char key[] = "session_id\"";
-    const char *end = line + len;
-    const char *first = memmem(line, len, key, sizeof key - 1);
+    const char *quote = memrchr(line, '"', len);
+    const char *end = quote ? quote + 1 : line;
+    const char *first = memmem(line, (size_t)(end - line), key, sizeof key - 1);
     return first && !memchr(line, '\\', len) &&
            !memmem(first + 1, (size_t)(end - first) - 1, key, sizeof key - 1);
 }
