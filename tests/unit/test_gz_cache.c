@@ -429,7 +429,7 @@ static void all_files_of_one_owner_are_read_in_the_end(void **state)
     for (unsigned round = 0; read < 70; round++) {
         assert_true(round < 100);
         for (unsigned i = 0; i < 70; i++) {
-            if (!readers[i] && gz_turn(&cache, fd, round, 1, &readers[i], size)) {
+            if (!readers[i] && gz_turn(&cache, fd, 100 * round, 1, &readers[i], size)) {
                 readers[i] = 1;
                 read++;
             }

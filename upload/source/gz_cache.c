@@ -13,6 +13,14 @@
 #define BEFORE_BYTES 4096u
 /* Whoever began it does not come back. */
 #define LEFT_MS 60000u
+/* So many files are read to their end one after the other. If all were read in turn, each
+ * batch would begin at the start of its file. One whose batches come no more, as the
+ * backend does not take them, is not waited for. */
+#define KEPT_MS         2000u
+#define KEPT_LEAST_WORK (64u << 20)
+/* At its end, a file is read a few times more: the last line, and whether more has come.
+ * It is kept for twice as long as decoding it again takes. */
+#define KEPT_WORK_FOR_EACH_MS (32u << 10)
 /* Of a turn: a mark, a batch and a long line, or a batch that is read again. The ways
  * between them are short. */
 #define STEPS_IN_TURN 3u
@@ -33,11 +41,10 @@ static gpufl_status gz_busy(struct gz_cache *cache)
     return GPUFL_BUSY;
 }
 
-static gpufl_status gz_decode(struct gz_cache *cache, struct gz_decoder *d,
-                              uint64_t limit, char *buf, size_t cap,
-                              struct gz_piece *piece)
+/* What came of a piece that was decoded with \p status. */
+static gpufl_status gz_decoded(struct gz_cache *cache, const struct gz_decoder *d,
+                               gpufl_status status, struct gz_piece *piece)
 {
-    gpufl_status status = gz_decoder_read(d, buf, cap, limit, piece);
     gz_charge(cache, piece->work);
     cache->cut = piece->cut;
     cache->failed = piece->failed;
@@ -65,8 +72,10 @@ static gpufl_status gz_skip(struct gz_cache *cache, struct gz_decoder *d, uint64
         if (*left == 0) {
             return cache->holds_place ? GPUFL_ERR_FORMAT : gz_busy(cache);
         }
-        status = gz_decode(cache, d, *left, skipped,
-                           rest < CHUNK_BYTES ? (size_t)rest : CHUNK_BYTES, &piece);
+        status = gz_decoder_read(d, gz_decoder_at(d), skipped,
+                                 rest < CHUNK_BYTES ? (size_t)rest : CHUNK_BYTES, *left,
+                                 &piece);
+        status = gz_decoded(cache, d, status, &piece);
         *left -= piece.work < *left ? piece.work : *left;
     }
     *there = piece.len || piece.part;
@@ -85,15 +94,16 @@ static uint64_t gz_read_limit(size_t cap)
 static gpufl_status gz_decode_at(struct gz_cache *cache, struct gz_decoder *d,
                                  uint64_t offset, char *buf, size_t cap, size_t *len)
 {
-    uint64_t before = offset > BEFORE_BYTES ? offset - BEFORE_BYTES : 0;
+    uint64_t reach = cache->holds_place ? 0 : BEFORE_BYTES;
+    uint64_t before = offset > reach ? offset - reach : 0;
     struct gz_piece piece = {0};
     bool there = true;
-    gpufl_status status = gz_decoder_back(d, offset) ? GPUFL_OK : GPUFL_ERR_IO;
+    gpufl_status status = gz_decoder_back(d, before, offset) ? GPUFL_OK : GPUFL_ERR_IO;
     if (status == GPUFL_OK) {
         status = gz_skip(cache, d, before, &there);
     }
     if (status == GPUFL_OK && there && !cache->holds_place) {
-        gz_decoder_keep(d, before > BEFORE_BYTES ? before - BEFORE_BYTES : 0);
+        gz_decoder_keep(d, before > BEFORE_BYTES ? before - BEFORE_BYTES : 0, before);
     }
     if (status == GPUFL_OK && there) {
         status = gz_skip(cache, d, offset, &there);
@@ -104,8 +114,10 @@ static gpufl_status gz_decode_at(struct gz_cache *cache, struct gz_decoder *d,
     if (cache->step_bytes && cache->spent >= STEPS_IN_TURN * cache->step_bytes) {
         return gz_busy(cache);
     }
-    status = gz_decode(cache, d, cache->read_most ? cache->read_most : gz_read_limit(cap),
-                       buf, cap, &piece);
+    status =
+        gz_decoder_read(d, offset, buf, cap,
+                        cache->read_most ? cache->read_most : gz_read_limit(cap), &piece);
+    status = gz_decoded(cache, d, status, &piece);
     cache->part = piece.part;
     *len = piece.len;
     return status;
@@ -126,15 +138,23 @@ static unsigned gz_slots_of(const struct gz_cache *cache, uint32_t owner)
     return count;
 }
 
-/* Whether \p owner, who has \p own of them, may take this one. One that has many more
+/* A turn may be older than the one before. */
+static uint64_t gz_slot_age_ms(const struct gz_cache *cache, unsigned at)
+{
+    uint64_t used_ms = cache->slot[at].used_ms;
+    return cache->now_ms > used_ms ? cache->now_ms - used_ms : 0;
+}
+
+/* Whether the owner, who has \p own of them, may take this one. One that has many more
  * gives up any: it would keep others waiting for as long as it likes. */
 static bool gz_slot_may_go(const struct gz_cache *cache, unsigned at, unsigned own)
 {
     bool pending = cache->step_bytes && cache->slot[at].pending &&
-                   cache->now_ms - cache->slot[at].used_ms < LEFT_MS;
+                   gz_slot_age_ms(cache, at) < LEFT_MS;
+    bool kept = cache->step_bytes && cache->now_ms < cache->slot[at].kept_until_ms;
     unsigned its = gz_slots_of(cache, cache->slot[at].owner);
     bool mine = cache->slot[at].owner == cache->owner;
-    return its >= own + 2 || (!pending && (mine || own == 0));
+    return its >= own + 2 || (!pending && ((mine && !kept) || own == 0));
 }
 
 /* \return a free slot, else the least recently used one of the owner who has the most of
@@ -159,33 +179,77 @@ static int gz_slot_free(const struct gz_cache *cache)
     return free_one;
 }
 
+/* After a read, of a batch or of a few bytes: keeps the decoder until the next batch, or
+ * for as long as it is worth. What it costs to come back there, it may have yielded. */
+static void gz_slot_keep(struct gz_cache *cache, unsigned at, bool batch, bool more)
+{
+    uint64_t way = gz_decoder_way(cache->slot[at].decoder);
+    if (batch && !cache->slot[at].begun) {
+        cache->slot[at].begun = true;
+        cache->slot[at].way = way;
+    }
+    if (batch && more) {
+        bool all = way >= 2 * cache->slot[at].way + KEPT_LEAST_WORK;
+        cache->slot[at].kept_until_ms = all ? 0 : cache->now_ms + KEPT_MS;
+        cache->slot[at].ended = false;
+    } else if ((batch || !cache->slot[at].begun) && !cache->slot[at].ended) {
+        cache->slot[at].kept_until_ms = cache->now_ms + way / KEPT_WORK_FOR_EACH_MS;
+        cache->slot[at].ended = true;
+    }
+}
+
+static bool gz_slot_is_of(const struct gz_cache *cache, unsigned at,
+                          const struct stat *st)
+{
+    return cache->slot[at].decoder && cache->slot[at].device == st->st_dev &&
+           cache->slot[at].inode == st->st_ino && cache->slot[at].owner == cache->owner &&
+           cache->slot[at].reader == cache->reader;
+}
+
+static bool gz_slot_is_as_before(const struct gz_cache *cache, unsigned at,
+                                 const struct stat *st)
+{
+    return cache->slot[at].bytes == st->st_size &&
+           cache->slot[at].modified.tv_sec == st->st_mtim.tv_sec &&
+           cache->slot[at].modified.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static bool gz_slot_open(struct gz_cache *cache, unsigned at, const struct stat *st,
+                         int fd)
+{
+    gz_slot_close(cache, at);
+    cache->slot[at].decoder = gz_decoder_open(fd);
+    cache->slot[at].device = st->st_dev;
+    cache->slot[at].inode = st->st_ino;
+    cache->slot[at].bytes = st->st_size;
+    cache->slot[at].modified = st->st_mtim;
+    cache->slot[at].owner = cache->owner;
+    cache->slot[at].reader = cache->reader;
+    cache->slot[at].pending = cache->slot[at].begun = cache->slot[at].ended = false;
+    cache->slot[at].kept_until_ms = 0;
+    return cache->slot[at].decoder;
+}
+
 /* The slot that has this file open, else one that is opened for it. \return
  * GZ_CACHE_SLOTS if none is free now; -1 on failure. */
 static int gz_slot_of(struct gz_cache *cache, int fd)
 {
     struct stat st;
+    int at = 0;
     if (fstat(fd, &st) < 0) {
         return -1;
     }
-    for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
-        if (cache->slot[i].decoder && cache->slot[i].device == st.st_dev &&
-            cache->slot[i].inode == st.st_ino && cache->slot[i].owner == cache->owner &&
-            cache->slot[i].reader == cache->reader) {
-            return (int)i;
-        }
+    while (at < (int)GZ_CACHE_SLOTS && !gz_slot_is_of(cache, (unsigned)at, &st)) {
+        at++;
     }
-    int at = gz_slot_free(cache);
+    if (at < (int)GZ_CACHE_SLOTS && gz_slot_is_as_before(cache, (unsigned)at, &st)) {
+        return at;
+    }
+    at = at < (int)GZ_CACHE_SLOTS ? at : gz_slot_free(cache);
     if (at < 0) {
         return GZ_CACHE_SLOTS;
     }
-    gz_slot_close(cache, (unsigned)at);
-    cache->slot[at].decoder = gz_decoder_open(fd);
-    cache->slot[at].device = st.st_dev;
-    cache->slot[at].inode = st.st_ino;
-    cache->slot[at].owner = cache->owner;
-    cache->slot[at].reader = cache->reader;
-    cache->slot[at].pending = false;
-    return cache->slot[at].decoder ? at : -1;
+    return gz_slot_open(cache, (unsigned)at, &st, fd) ? at : -1;
 }
 
 void gz_cache_turn(struct gz_cache *cache, uint64_t now_ms)
@@ -269,6 +333,9 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     }
     gpufl_status status = gz_decode_at(cache, d, offset, buf, cap, len);
     cache->slot[at].pending = status == GPUFL_BUSY;
+    if (status == GPUFL_OK) {
+        gz_slot_keep(cache, (unsigned)at, cap > CHUNK_BYTES, cache->part || *len == cap);
+    }
     if (status != GPUFL_OK && status != GPUFL_BUSY) {
         gz_slot_close(cache, (unsigned)at);
     }

@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <gpufl/status.h>
 
-#define GZ_CACHE_SLOTS 32u
+#define GZ_CACHE_SLOTS 16u
 
 /** So much is decoded in one turn of a stream to reach the place that is to be read:
  * anybody can make a file of any size that is read from any place on. It is counted as
@@ -30,11 +31,18 @@ struct gz_cache {
         struct gz_decoder *decoder; /**< NULL = free */
         dev_t device;
         ino_t inode; /**< not reused while the file is open */
+        off_t bytes; /**< of the file, and the time of its last change: once it has
+                        changed, it is decoded from its start again */
+        struct timespec modified;
         uint32_t owner;
         const void *reader;
         uint64_t used;
         uint64_t used_ms;
         bool pending; /**< its decoder is on its way to the place that is to be read */
+        bool begun;   /**< a batch was read … */
+        bool ended;   /**< … the last one, too */
+        uint64_t way; /**< what it had cost when the first one was read */
+        uint64_t kept_until_ms; /**< the owner's other files do not take it before */
     } slot[GZ_CACHE_SLOTS];
     uint64_t clock;
     uint64_t step_bytes; /**< that are decoded in one turn, see gz_cache_turn; 0 = any */
@@ -68,7 +76,9 @@ void gz_cache_turn(struct gz_cache *cache, uint64_t now_ms);
 
 /** Names whose files are read from now on. A decoder serves one \p reader. If all are in
  * use, the owner who has the most gives one up; no other loses one that is on its way,
- * unless it was not used for a minute. \return the cache. */
+ * unless it was not used for a minute. Nor do the owner's own files take one from another
+ * while batches of that are read, unless it has yielded more than it costs to come back
+ * there. \return the cache. */
 struct gz_cache *gz_cache_for(struct gz_cache *cache, uint32_t owner, const void *reader);
 
 /** Takes \p bytes of the turn's for what costs as much as decoding them. \return false,

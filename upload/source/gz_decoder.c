@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch ends with a line, so the next read begins a little before the end of the last
- * one: the state of zlib is kept as it was where the last read began. */
+ * one: what zlib has in its window is not decoded again. The state is kept as it was
+ * where the last read began, too, for a longer line, and for a batch that is read again.
+ */
 #include "upload/source/gz_decoder.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
 
-#define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
-#define CHUNK_BYTES 16384u
+#define GZIP_WINDOW  (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
+#define WINDOW_BYTES 32768u
+#define CHUNK_BYTES  16384u
+/* What one call of inflate yields at most, so that it is known what the window has cost.
+ * Of usual files that is the window, and what two calls yield. */
+#define CALL_BYTES       65536u
+#define WINDOW_COST_MOST (WINDOW_BYTES + 4 * CALL_BYTES)
 /* Measured: a block of 11 bytes that holds nothing takes as long as 220 bytes of lines,
  * which is 19 for each of its own. Large ones hold something. */
 #define WORK_FOR_EACH_IN 32u
@@ -28,6 +36,9 @@ struct gz_point {
     uint64_t idle; /* work that what it held does not account for */
     uint64_t work; /* from the begin of the file to there */
     bool between;  /* no member has begun, or one has ended */
+    struct {
+        uint64_t out, work;
+    } way[2]; /* … at two places, the first of which is before the window */
 };
 
 struct gz_decoder {
@@ -121,28 +132,71 @@ static bool gz_member_begins(struct gz_decoder *d, const struct gz_point *p)
                               : gz_member_begins_at(d, p->in - p->z.avail_in, &d->failed);
 }
 
-bool gz_decoder_back(struct gz_decoder *d, uint64_t offset)
+/* What it has cost to decode the window, or a little more. */
+static uint64_t gz_window_cost(const struct gz_point *p)
 {
-    if (d->point[d->now].out <= offset) {
+    return p->work - p->way[0].work;
+}
+
+/* Where that begins which zlib still has: up to 32 KiB of the member. What has cost much
+ * is decoded again: a batch is read within a limit, and must be when it is read again. */
+static uint64_t gz_point_from(struct gz_point *p)
+{
+    uInt len = 0;
+    bool usual = gz_window_cost(p) <= WINDOW_COST_MOST;
+    return usual && inflateGetDictionary(&p->z, NULL, &len) == Z_OK ? p->out - len
+                                                                    : p->out;
+}
+
+/* \return how much of what is at \p offset zlib has. */
+static size_t gz_point_copy(struct gz_point *p, uint64_t offset, char *buf, size_t cap)
+{
+    unsigned char window[WINDOW_BYTES];
+    uInt len = 0;
+    if (offset >= p->out || inflateGetDictionary(&p->z, window, &len) != Z_OK ||
+        p->out - offset > len) {
+        return 0;
+    }
+    size_t last = (size_t)(p->out - offset);
+    size_t n = last < cap ? last : cap;
+    memcpy(buf, window + len - last, n);
+    return n;
+}
+
+/* \return false if \p offset cannot be read from one of the two. */
+static bool gz_decoder_reach(struct gz_decoder *d, uint64_t offset)
+{
+    if (gz_point_from(&d->point[d->now]) <= offset) {
         return true;
     }
-    if (d->has_back && d->point[!d->now].out <= offset) {
-        inflateEnd(&d->point[d->now].z);
-        d->now = !d->now;
-        d->has_back = false;
+    if (!d->has_back || gz_point_from(&d->point[!d->now]) > offset) {
+        return false;
+    }
+    inflateEnd(&d->point[d->now].z);
+    d->now = !d->now;
+    d->has_back = false;
+    return true;
+}
+
+bool gz_decoder_back(struct gz_decoder *d, uint64_t before, uint64_t offset)
+{
+    if (gz_decoder_at(d) <= offset || gz_decoder_reach(d, before) ||
+        gz_decoder_reach(d, offset)) {
         return true;
     }
     struct gz_point *p = &d->point[d->now];
     p->in = p->out = p->idle = p->work = 0;
     p->between = true;
+    memset(p->way, 0, sizeof p->way);
     return inflateReset(&p->z) == Z_OK;
 }
 
-void gz_decoder_keep(struct gz_decoder *d, uint64_t least)
+void gz_decoder_keep(struct gz_decoder *d, uint64_t least, uint64_t before)
 {
     struct gz_point *from = &d->point[d->now];
     struct gz_point *to = &d->point[!d->now];
-    if (d->has_back && to->out >= least && to->out <= from->out) {
+    if (d->has_back && to->out >= least && to->out <= from->out &&
+        gz_point_from(to) <= before) {
         return;
     }
     gz_drop_back(d);
@@ -150,7 +204,8 @@ void gz_decoder_keep(struct gz_decoder *d, uint64_t least)
                             .out = from->out,
                             .idle = from->idle,
                             .work = from->work,
-                            .between = from->between};
+                            .between = from->between,
+                            .way = {from->way[0], from->way[1]}};
     d->has_back = inflateCopy(&to->z, &from->z) == Z_OK;
 }
 
@@ -222,54 +277,76 @@ uint64_t gz_work(size_t in, size_t out)
     return (in > out ? in : out) + (tables < WORK_OF_BLOCK ? tables : WORK_OF_BLOCK);
 }
 
+static void gz_note_way(struct gz_point *p)
+{
+    if (p->out - p->way[1].out >= WINDOW_BYTES) {
+        p->way[0] = p->way[1];
+        p->way[1].out = p->out;
+        p->way[1].work = p->work;
+    }
+}
+
 /* Decodes some of the input, at most to the end of a block. */
 static int gz_inflate(struct gz_point *p)
 {
     uInt in = p->z.avail_in;
-    uInt room = p->z.avail_out;
+    uInt rest = p->z.avail_out;
+    uInt room = rest < CALL_BYTES ? rest : CALL_BYTES;
+    p->z.avail_out = room;
     int rc = inflate(&p->z, Z_BLOCK);
-    uint64_t paid = GZ_DECODER_FOR_EACH_BYTE * (uint64_t)(room - p->z.avail_out);
-    uint64_t work = gz_work(in - p->z.avail_in, room - p->z.avail_out);
+    uInt out = room - p->z.avail_out;
+    uint64_t paid = GZ_DECODER_FOR_EACH_BYTE * (uint64_t)out;
+    uint64_t work = gz_work(in - p->z.avail_in, out);
+    p->z.avail_out = rest - out;
+    p->out += out;
     p->work += work;
     p->idle += work;
     p->idle -= paid < p->idle ? paid : p->idle;
     p->between = rc == Z_STREAM_END;
+    gz_note_way(p);
     return rc;
 }
 
-gpufl_status gz_decoder_read(struct gz_decoder *d, char *buf, size_t cap, uint64_t limit,
-                             struct gz_piece *piece)
+gpufl_status gz_decoder_read(struct gz_decoder *d, uint64_t offset, char *buf, size_t cap,
+                             uint64_t limit, struct gz_piece *piece)
 {
     unsigned char in[CHUNK_BYTES];
     struct gz_point *p = &d->point[d->now];
-    uint64_t before = p->work;
+    const size_t again = gz_point_copy(p, offset, buf, cap);
+    const uint64_t spent = again ? gz_window_cost(p) : 0;
+    const uint64_t before = p->work;
     gpufl_status status = GPUFL_OK;
     ssize_t n = 1;
     bool over = false;
     d->failed = false;
-    p->z.next_out = (unsigned char *)buf;
-    p->z.avail_out = (uInt)cap;
+    p->z.next_out = (unsigned char *)buf + again;
+    p->z.avail_out = (uInt)(cap - again);
     while (p->z.avail_out > 0 && p->idle <= GZ_DECODER_IDLE_MAX &&
-           p->work - before < limit && (n = gz_fill(d, p, in)) > 0) {
-        if (p->between && (!gz_member_begins(d, p) || inflateReset(&p->z) != Z_OK)) {
+           p->work - before + spent < limit && (n = gz_fill(d, p, in)) >= 0) {
+        const uint64_t out = p->out;
+        if (p->between &&
+            (n == 0 || !gz_member_begins(d, p) || inflateReset(&p->z) != Z_OK)) {
             over = true;
             break;
         }
-        int rc = gz_inflate(p);
+        int rc = gz_inflate(p); /* at the end, what zlib had no room for before */
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
             status = GPUFL_ERR_FORMAT; /* what was decoded cannot be believed */
+            break;
+        }
+        if (n == 0 && p->out == out) {
             break;
         }
     }
     p->in -= p->z.avail_in;
     p->z.avail_in = 0;
+    n = n == 0 && p->z.avail_out == 0 ? 1 : n; /* there may be more of that */
     if (n == 0 && !p->between) {
         p->between = gz_ends_in_zeros(d, p);
     }
     size_t got = cap - p->z.avail_out;
-    p->out += got;
     *piece = (struct gz_piece){.len = status == GPUFL_OK && !d->failed ? got : 0,
-                               .work = p->work - before,
+                               .work = p->work - before + again,
                                .cut = n == 0 && !p->between,
                                .failed = d->failed};
     if (d->failed) { /* also if that was where another member may begin */

@@ -58,19 +58,24 @@ uint64_t gz_decoder_way(const struct gz_decoder *decoder);
 /** \return whether it has cost more than the bytes that were read of it account for. */
 bool gz_decoder_is_excessive(const struct gz_decoder *decoder);
 
-/** Goes back to a place before \p offset that is known, if need be. \return false without
+/** Goes back, if it is behind \p offset, to a place that is known and from which \p
+ * before can be read, or else \p offset, or else to the begin. \return false without
  * memory. */
-bool gz_decoder_back(struct gz_decoder *decoder, uint64_t offset);
+bool gz_decoder_back(struct gz_decoder *decoder, uint64_t before, uint64_t offset);
 
 /** Keeps the place where it is now, to go back to it, unless one is kept that is at
- * \p least or behind it; the one before is forgotten. */
-void gz_decoder_keep(struct gz_decoder *decoder, uint64_t least);
+ * \p least or behind it and from which \p before can be read; the one before is
+ * forgotten.
+ */
+void gz_decoder_keep(struct gz_decoder *decoder, uint64_t least, uint64_t before);
 
-/** Decodes up to \p cap bytes into \p buf, until that has cost \p limit. What follows the
- * last member is ignored, as gzip does. \return GPUFL_OK; GPUFL_ERR_FORMAT when the file
- * is broken, cut off or costs more than what it holds accounts for (piece->len is what
- * there is before); GPUFL_ERR_IO. */
-GPUFL_MUST gpufl_status gz_decoder_read(struct gz_decoder *decoder, char *buf, size_t cap,
-                                        uint64_t limit, struct gz_piece *piece);
+/** Decodes up to \p cap bytes from \p offset on into \p buf, until that has cost \p
+ * limit. \p offset is where it is now, or before, as gz_decoder_back has found. What
+ * follows the last member is ignored, as gzip does. \return GPUFL_OK; GPUFL_ERR_FORMAT
+ * when the file is broken, cut off or costs more than what it holds accounts for
+ * (piece->len is what there is before); GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status gz_decoder_read(struct gz_decoder *decoder, uint64_t offset,
+                                        char *buf, size_t cap, uint64_t limit,
+                                        struct gz_piece *piece);
 
 #endif
