@@ -59,7 +59,7 @@ UPLOAD_LIBS  := $(call libs_of,libcurl libzstd zlib json-c)
 AGENT_LIBS    = $(UPLOAD_LIBS) -linotifytools # ships no .pc file
 BACKEND_LIBS := $(call libs_of,libmicrohttpd sqlite3 libzstd zlib json-c)
 TEST_LIBS    := $(call libs_of,cmocka)
-BENCH_LIBS    = $(call libs_of,libzstd libssl) -lcrypto
+BENCH_LIBS    = $(call libs_of,libzstd libssl zlib) -lcrypto
 
 # ---- what is built --------------------------------------------
 BASE      := $(wildcard base/*.c)

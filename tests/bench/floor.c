@@ -2,7 +2,7 @@
 /* bench-floor: what any shipper has to do and nothing else: read files, cut at newlines,
  * compress, keep one socket full. It remembers nothing and waits for no answer before the
  * next frame. Usage: floor PORT LEVEL FRAME_BYTES FILE...   (LEVEL "none": the bytes as
- * they are) */
+ * they are; else a gzip file is inflated) */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <zlib.h>
 #include <zstd.h>
 
 static struct {
@@ -73,6 +74,15 @@ static void post(const char *data, size_t len)
     count_answers(false);
 }
 
+static void ship_lines(const char *data, size_t len)
+{
+    size_t frame = ZSTD_compress2(at.zstd, at.frame, at.frame_cap, data, len);
+    if (ZSTD_isError(frame)) {
+        fail("compress");
+    }
+    post(at.frame, frame);
+}
+
 static void ship(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -86,16 +96,33 @@ static void ship(const char *path)
         size_t cut = newline ? (size_t)(newline - at.raw) + 1 : (size_t)n;
         offset += (off_t)cut;
         if (at.zstd) {
-            size_t len = ZSTD_compress2(at.zstd, at.frame, at.frame_cap, at.raw, cut);
-            if (ZSTD_isError(len)) {
-                fail("compress");
-            }
-            post(at.frame, len);
+            ship_lines(at.raw, cut);
         } else {
             post(at.raw, cut);
         }
     }
     close(fd);
+}
+
+static void ship_gzip(const char *path)
+{
+    gzFile file = gzopen(path, "r");
+    size_t torn = 0;
+    int n;
+    if (!file || gzbuffer(file, 65536) != 0) {
+        fail(path);
+    }
+    while ((n = gzread(file, at.raw + torn, (unsigned)(at.frame_bytes - torn))) > 0) {
+        size_t len = torn + (size_t)n;
+        const char *newline = memrchr(at.raw, '\n', len);
+        size_t cut = newline ? (size_t)(newline - at.raw) + 1 : len;
+        ship_lines(at.raw, cut);
+        torn = len - cut;
+        memmove(at.raw, at.raw + cut, torn);
+    }
+    if (n < 0 || gzclose(file) != Z_OK) {
+        fail(path);
+    }
 }
 
 static void connect_to(const char *port)
@@ -130,7 +157,12 @@ int main(int argc, char **argv)
         ZSTD_CCtx_setParameter(at.zstd, ZSTD_c_compressionLevel, atoi(argv[2]));
     }
     for (char **path = argv + 4; *path; path++) {
-        ship(*path);
+        const char *dot = strrchr(*path, '.');
+        if (at.zstd && dot && strcmp(dot, ".gz") == 0) {
+            ship_gzip(*path);
+        } else {
+            ship(*path);
+        }
     }
     while (at.answered < at.sent) {
         count_answers(true);
