@@ -294,6 +294,37 @@ static void a_part_is_repeated_as_it_was_though_its_file_grows(void **state)
     }
 }
 
+static int silent_from_the_first_part_on(struct rig *rig,
+                                         const struct rig_request *request)
+{
+    rig->silent = rig->silent || request->kind == TRANSPORT_PARTS;
+    return RIG_REGISTRY;
+}
+
+static void one_part_of_a_stream_is_under_way(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID);
+    rig->config.max_batch_lines = 10;
+    rig->answer = silent_from_the_first_part_on;
+    rig_start(rig);
+    for (int n = 0; n < 100; n++) { /* it is told of each line */
+        live_line(&live, "device", "x", n);
+        engine_touch(rig->engine, 0, RIG_ID);
+        rig_run(rig, 200, false);
+    }
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 1);
+    rig->answer = NULL;
+    rig->silent = false;
+    rig_run(rig, 60000, false);
+    assert_true(rig_count(rig, TRANSPORT_PARTS) > 9);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_part_that_is_refused_at_its_begin_waits_by_itself),
         cmocka_unit_test(positions_without_an_epoch_are_said_to_lack_one),
         cmocka_unit_test(a_part_is_repeated_as_it_was_though_its_file_grows),
+        cmocka_unit_test(one_part_of_a_stream_is_under_way),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_fini(&logged);
