@@ -373,6 +373,51 @@ static void a_busy_backend_gets_half_as_many_full_batches(void **state)
     rig_delete(rig);
 }
 
+static int bad_for_the_small_ids(struct rig *rig, const struct rig_request *request)
+{
+    (void)rig;
+    bool fails = request->kind == TRANSPORT_BATCH &&
+                 strncmp(request->session, "000000", 6) == 0 && request->lines == 1;
+    return fails ? 500 : RIG_REGISTRY;
+}
+
+/* More of them than full batches may be under way. */
+static void full_batches_that_fail_alone_are_in_nobodys_way(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    struct live_session big;
+    open_twenty(rig, s);
+    live_open(&big, rig->root, RIG_ID);
+    rig->config.max_batch_lines = 1;
+    rig->config.max_requests_per_second = 50;
+    rig->answer = bad_for_the_small_ids;
+    rig_start(rig);
+    for (int n = 0; n < 400; n++) {
+        if (n % 10 == 0 && n < 200) {
+            live_line(&s[n / 10], "system", "x", n);
+            engine_touch(rig->engine, 0, s[n / 10].id);
+        }
+        live_line(&big, "device", "x", n); /* meanwhile, others succeed */
+        engine_touch(rig->engine, 0, RIG_ID);
+        rig_run(rig, 1500, false);
+    }
+    for (int n = 0; n < 1000; n++) {
+        live_line(&big, "device", "x", n);
+    }
+    engine_touch(rig->engine, 0, RIG_ID);
+    unsigned before = rig->loops;
+    rig_run(rig, 10000, false);
+    assert_in_range(rig->loops - before, 1, 9000);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&big);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_backlog_goes_on_beside_a_spent_budget),
         cmocka_unit_test(a_live_line_does_not_wait_for_full_batches),
         cmocka_unit_test(a_busy_backend_gets_half_as_many_full_batches),
+        cmocka_unit_test(full_batches_that_fail_alone_are_in_nobodys_way),
         cmocka_unit_test(many_connections_only_where_answers_are_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

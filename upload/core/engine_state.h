@@ -94,8 +94,8 @@ struct engine {
     struct lanes bulk; /**< of the backlog, those whose last batch was full, while there
                           is a budget: full ones do not count in it */
     unsigned live_in_a_row;  /**< turns since one of the backlog */
-    unsigned full_offers;    /**< full ones, as of send_order_count_full; of these … */
-    unsigned full_in_flight; /**< … under way */
+    unsigned full_offers;    /**< as of send_order_count_full */
+    unsigned full_in_flight; /**< likewise */
     struct offer *offers;
     size_t frame_bytes;        /**< of all offers */
     uint64_t made_bytes;       /**< raw bytes that were put into frames last time … */

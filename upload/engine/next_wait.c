@@ -85,12 +85,16 @@ static uint64_t next_wait_untried_ms(struct engine *engine, uint64_t now_ms)
         next_wait_for_offers(engine, true, false, &wait, now_ms);
         next_wait_for_offers(engine, true, true, &wait, now_ms);
     }
-    if ((origin_probing(&engine->origin) || !send_order_has_room(engine, now_ms)) &&
-        engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT) {
+    bool crowded =
+        origin_probing(&engine->origin) || !send_order_has_room(engine, now_ms);
+    if (engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT &&
+        (crowded || !send_order_has_room_for_full(engine))) {
         send_order_mark(engine, now_ms);
+        next_wait_for_unmarked(engine, &engine->bulk, &wait, now_ms);
+    }
+    if (engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT && crowded) {
         next_wait_for_unmarked(engine, &engine->live, &wait, now_ms);
         next_wait_for_unmarked(engine, &engine->backlog, &wait, now_ms);
-        next_wait_for_unmarked(engine, &engine->bulk, &wait, now_ms);
     }
     uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
     uint64_t floor = tokens ? tokens : 1;
@@ -137,7 +141,7 @@ static uint64_t next_wait_to_send_ms(struct engine *engine, uint64_t now_ms)
     struct origin *origin = &engine->origin;
     uint64_t small = NEVER;
     uint64_t full = NEVER;
-    send_order_count_full(engine);
+    send_order_count_full(engine, now_ms);
     bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
     if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
         small = 0;
@@ -148,10 +152,9 @@ static uint64_t next_wait_to_send_ms(struct engine *engine, uint64_t now_ms)
             !send_order_has_probe(engine, now_ms)) {
             next_wait_for_lanes(&engine->live, &small, now_ms);
             next_wait_for_lanes(&engine->backlog, &small, now_ms);
-            bool room = send_order_has_room_for_full(engine, now_ms);
-            if (room || !bucket_may_owe(&engine->bucket, now_ms)) { /* else an answer
-                                                                       wakes us */
-                next_wait_for_lanes(&engine->bulk, room ? &full : &small, now_ms);
+            if (send_order_has_room_for_full(engine)) { /* else an answer wakes us */
+                bool owes = !bucket_may_owe(&engine->bucket, now_ms);
+                next_wait_for_lanes(&engine->bulk, owes ? &small : &full, now_ms);
             }
         }
         if (next_wait_any_parked(engine, now_ms)) {

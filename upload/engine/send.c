@@ -162,7 +162,7 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
     engine->wants_more = false;
-    send_order_count_full(engine);
+    send_order_count_full(engine, now_ms);
     if (!send_may(engine, now_ms) && !origin_probing(&engine->origin)) {
         return;
     }
@@ -331,7 +331,7 @@ static bool send_decode_on(struct engine *engine, uint64_t now_ms)
 
 void send_offers(struct engine *engine, uint64_t now_ms)
 {
-    send_order_count_full(engine);
+    send_order_count_full(engine, now_ms);
     for (struct offer *o = engine->offers; o; o = o->next) {
         struct root *root = o->stream->session->root;
         if (o->state == OFFER_SYNCING && o->ticket <= journal_durable(root->journal)) {

@@ -18,21 +18,20 @@ static bool send_order_counts(const struct offer *offer, uint64_t now_ms)
     return offer->failures_alone == 0 && !offer->decoding && !offer_waits(offer, now_ms);
 }
 
-void send_order_count_full(struct engine *engine)
+void send_order_count_full(struct engine *engine, uint64_t now_ms)
 {
     engine->full_offers = engine->full_in_flight = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
         bool full = offer_is_full(o);
-        engine->full_offers += full;
+        engine->full_offers += full && send_order_counts(o, now_ms);
         engine->full_in_flight += full && o->state == OFFER_IN_FLIGHT;
     }
 }
 
 /* One more than may be under way. */
-bool send_order_has_room_for_full(struct engine *engine, uint64_t now_ms)
+bool send_order_has_room_for_full(const struct engine *engine)
 {
-    return engine->full_offers <= pace_batches(&engine->origin.pace) &&
-           bucket_may_owe(&engine->bucket, now_ms);
+    return engine->full_offers <= pace_batches(&engine->origin.pace);
 }
 
 bool send_order_keeps_pace(const struct offer *offer)
@@ -120,10 +119,10 @@ struct stream *send_order_take(struct engine *engine, bool any_owner, bool *toke
         bucket_return(&engine->bucket);
         *token = false;
     }
-    return st ? st
-           : send_order_has_room_for_full(engine, now_ms)
-               ? stream_of(lanes_take(&engine->bulk, send_order_choose, &choice))
-               : NULL;
+    choice.any_owner = any_owner && send_order_has_room_for_full(engine);
+    return st || !bucket_may_owe(&engine->bucket, now_ms)
+               ? st
+               : stream_of(lanes_take(&engine->bulk, send_order_choose, &choice));
 }
 
 void send_order_rewind(struct engine *engine)

@@ -13,12 +13,13 @@
  * are made than can be sent. */
 #define ENOUGH_FRAME_BYTES (64u << 10)
 
-/** Counts the full batches that are offered, and of these those under way. */
-void send_order_count_full(struct engine *engine);
+/** Counts the full batches that are offered and do not fail alone, and those that are
+ * under way. */
+void send_order_count_full(struct engine *engine, uint64_t now_ms);
 
 /** \return true if one more full batch may be made, besides those that small requests
  * may become. */
-bool send_order_has_room_for_full(struct engine *engine, uint64_t now_ms);
+bool send_order_has_room_for_full(const struct engine *engine);
 
 /** \return false for a full batch while as many are under way as the pace allows. */
 bool send_order_keeps_pace(const struct offer *offer);
