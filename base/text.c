@@ -31,6 +31,15 @@ bool text_reserve(struct text *text, size_t more)
     return true;
 }
 
+void text_fit(struct text *text)
+{
+    char *data = text->len > 0 ? realloc(text->data, text->len) : NULL;
+    if (data) {
+        text->data = data;
+        text->cap = text->len;
+    }
+}
+
 void text_fini(struct text *text)
 {
     free(text->data);

@@ -25,6 +25,9 @@ void text_clear(struct text *text);
  * \return false without memory. */
 bool text_reserve(struct text *text, size_t more);
 
+/** Gives back the memory behind `len`: for a text that is complete, and kept. */
+void text_fit(struct text *text);
+
 void text_append(struct text *text, const char *bytes, size_t len);
 
 static inline void text_char(struct text *text, char c)

@@ -53,6 +53,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
             }
         }
     }
+    text_fit(&table->packed);
     return true;
 }
 
@@ -116,6 +117,9 @@ bool digest_scopes(struct digest *d)
             scratch[i] = rows_cell_or(rows, i, at, 0);
         }
         ok = pack_column(&table->packed, scratch, rows->count);
+    }
+    if (ok) {
+        text_fit(&table->packed);
     }
     free(scratch);
     return ok;

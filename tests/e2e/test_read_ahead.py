@@ -116,5 +116,18 @@ def who_stops_the_server_waits_for_no_body(place):
         check(stored == body or (not stored and session not in answered), "all of what was acknowledged, or nothing")
 
 
+def _rows(session, kind, columns, rows):
+    return json.dumps({"type": kind, "session_id": session, "columns": columns, "rows": rows},
+                      separators=(",", ":")).encode() + b"\n"
+
+
+def rows_of_many_devices_take_little_memory(place):
+    backend = lib.Backend(place)
+    session = str(uuid.uuid4())
+    line = _rows(session, "device_metric_batch", ["device_id", "gpu_util"], [[n, n] for n in range(64)])
+    equal(post(backend, line * 800, session=session)[0], 200, "status")
+    check(lib.SANITIZER or lib.peak_kib(backend.process.pid) < 48 << 10, "memory")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

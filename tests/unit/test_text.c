@@ -105,6 +105,20 @@ static void room_is_made_behind_what_is_there(void **state)
     text_fini(&text);
 }
 
+static void memory_behind_what_is_there_is_given_back(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_fit(&text);
+    assert_int_equal(text.cap, 0);
+    text_puts(&text, "ab");
+    text_fit(&text);
+    assert_int_equal(text.cap, 2);
+    text_puts(&text, "cd");
+    expect(&text, "abcd");
+    text_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +127,7 @@ int main(void)
         cmocka_unit_test(strings_are_escaped_and_always_valid_utf8),
         cmocka_unit_test(it_grows_as_needed),
         cmocka_unit_test(room_is_made_behind_what_is_there),
+        cmocka_unit_test(memory_behind_what_is_there_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
