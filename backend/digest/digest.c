@@ -3,8 +3,11 @@
 #include "backend/digest/digest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+
+#define ALLOCATION_BYTES 32u /* what the smallest takes, at most */
 
 bool digest_add_name(struct digest *d, enum digest_dictionary dictionary, int64_t id,
                      char *text)
@@ -31,6 +34,22 @@ struct digest_table *digest_add_table(struct digest *d, enum digest_table_kind k
     table += d->tables++;
     *table = (struct digest_table){.kind = kind, .device = device};
     return table;
+}
+
+size_t digest_bytes(const struct digest *d)
+{
+    size_t bytes = d->tallies.cap * sizeof *d->tallies.slot +
+                   d->name_cap * sizeof *d->name + d->table_cap * sizeof *d->table;
+    for (size_t i = 0; i < d->names; i++) {
+        bytes += strlen(d->name[i].text) + ALLOCATION_BYTES;
+    }
+    for (size_t i = 0; i < d->tables; i++) {
+        bytes += d->table[i].packed.cap + ALLOCATION_BYTES;
+    }
+    for (unsigned i = 0; i < TEXT_COUNT; i++) {
+        bytes += d->text[i] ? strlen(d->text[i]) : 0;
+    }
+    return bytes;
 }
 
 void digest_fini(struct digest *d)

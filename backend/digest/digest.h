@@ -100,6 +100,9 @@ static inline void digest_note_time(struct digest *digest, int64_t ts_ns)
     digest->newest_ns = ts_ns > digest->newest_ns ? ts_ns : digest->newest_ns;
 }
 
+/** The memory that it takes besides itself, about. */
+size_t digest_bytes(const struct digest *digest);
+
 void digest_fini(struct digest *digest);
 
 #endif

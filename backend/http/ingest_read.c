@@ -8,6 +8,9 @@
 #include "backend/store/codec.h"
 #include "schema/protocol.h"
 
+/* Small parts can say dozens of times the bytes that they have. */
+#define PARTS_BYTES_MAX (16u << 20)
+
 int ingest_refuse(struct text *answer, int status, const char *error, const char *message)
 {
     text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
@@ -43,6 +46,11 @@ static int refuse_memory(struct ingest_read *out)
     return ingest_refuse(&out->refusal, 500, "memory", "out of memory");
 }
 
+static void note_bytes(struct ingest_read *out, const struct lines *lines)
+{
+    out->bytes += lines->kept_len + digest_bytes(&lines->digest);
+}
+
 void ingest_read_lines(const struct ingest_request *request, struct ingest_read *out)
 {
     if (!request->session) {
@@ -53,6 +61,8 @@ void ingest_read_lines(const struct ingest_request *request, struct ingest_read 
         !lines_read(out->raw, out->raw_len, request->session, &out->lines)) {
         out->status = refuse_memory(out);
     }
+    out->bytes = out->raw_len;
+    note_bytes(out, &out->lines);
 }
 
 static bool is_named_before(const struct positions_parts *parts, size_t at)
@@ -82,6 +92,7 @@ static void keep_as_received(struct stream_part *part,
     }
 }
 
+/* Without memory, it is unread as well: there may be more once others are stored. */
 static enum part_fault read_part_lines(const struct ingest_read *read, size_t at,
                                        bool damaged, struct lines *out)
 {
@@ -92,9 +103,15 @@ static enum part_fault read_part_lines(const struct ingest_read *read, size_t at
     if (damaged || !positions_fit(part)) {
         return PART_DAMAGED;
     }
-    return part->skip || lines_read(part->bytes, part->len, part->session, out)
-               ? PART_READ
-               : PART_NO_MEMORY;
+    if (part->skip) {
+        return PART_READ;
+    }
+    bool much = read->bytes > read->raw_len + PARTS_BYTES_MAX;
+    if (!much && lines_read(part->bytes, part->len, part->session, out)) {
+        return PART_READ;
+    }
+    lines_fini(out);
+    return PART_UNREAD;
 }
 
 /* Where the lengths do not add up, nobody knows which bytes are whose. */
@@ -118,6 +135,7 @@ static int read_all_parts(const struct ingest_request *request, struct ingest_re
     }
     for (size_t i = 0; i < out->parts.count; i++) {
         out->part[i].fault = read_part_lines(out, i, damaged, &out->part[i].lines);
+        note_bytes(out, &out->part[i].lines);
     }
     return 0;
 }
@@ -125,6 +143,7 @@ static int read_all_parts(const struct ingest_request *request, struct ingest_re
 void ingest_read_parts(const struct ingest_request *request, struct ingest_read *out)
 {
     out->status = ingest_decode(request, &out->raw, &out->raw_len, &out->refusal);
+    out->bytes = out->raw_len;
     if (!out->status) {
         out->status = read_all_parts(request, out);
     }

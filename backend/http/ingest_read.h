@@ -33,7 +33,7 @@ enum part_fault {
     PART_READ,
     PART_NAMED_TWICE, /**< two parts of a stream would have two ends in one answer */
     PART_DAMAGED,     /**< its bytes do not run its begin into its end */
-    PART_NO_MEMORY,
+    PART_UNREAD,      /**< it is read when it is stored: those before it say much */
 };
 
 struct part_read {
@@ -50,6 +50,7 @@ struct ingest_read {
     struct lines lines; /**< of a body without positions */
     struct positions_parts parts;
     struct part_read *part; /**< as many */
+    size_t bytes;           /**< of memory that all of that takes, about */
 };
 
 /** Writes an error. \return \p status. */

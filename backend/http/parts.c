@@ -72,6 +72,28 @@ static gpufl_status take_lines(struct parts_request *r, size_t at,
                : status;
 }
 
+static gpufl_status judge_lines(struct parts_request *r, size_t at,
+                                const struct lines *lines, struct text *answer)
+{
+    if (lines->rejected) {
+        refuse_lines(answer, lines);
+        return GPUFL_OK;
+    }
+    return take_lines(r, at, r->read->parts.part[at].skip ? NULL : lines, answer);
+}
+
+static gpufl_status read_and_judge(struct parts_request *r, size_t at,
+                                   struct text *answer)
+{
+    const struct stream_part *part = &r->read->parts.part[at];
+    struct lines lines;
+    gpufl_status status = lines_read(part->bytes, part->len, part->session, &lines)
+                              ? judge_lines(r, at, &lines, answer)
+                              : GPUFL_ERR_NOMEM;
+    lines_fini(&lines);
+    return status;
+}
+
 /* What is stored already needs no room. */
 static gpufl_status judge_part(struct parts_request *r, size_t at, struct text *answer)
 {
@@ -95,14 +117,8 @@ static gpufl_status judge_part(struct parts_request *r, size_t at, struct text *
         begin_verdict(answer, "full");
         return GPUFL_OK;
     }
-    if (read->fault == PART_NO_MEMORY) {
-        return GPUFL_ERR_NOMEM;
-    }
-    if (read->lines.rejected) {
-        refuse_lines(answer, &read->lines);
-        return GPUFL_OK;
-    }
-    return take_lines(r, at, part->skip ? NULL : &read->lines, answer);
+    return read->fault == PART_UNREAD ? read_and_judge(r, at, answer)
+                                      : judge_lines(r, at, &read->lines, answer);
 }
 
 static gpufl_status answer_part(struct parts_request *r, size_t at, struct text *answer)

@@ -33,7 +33,7 @@ static void note_read(struct read_ahead *ahead, struct read_ahead_body *body)
 {
     pthread_mutex_lock(&ahead->lock);
     body->state = AHEAD_READ;
-    ahead->held_bytes += body->read.raw_len;
+    ahead->held_bytes += body->read.bytes;
     pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -83,7 +83,7 @@ void read_ahead_end(struct read_ahead_body *body)
     if (body->state == AHEAD_READ) {
         pthread_mutex_lock(&body->ahead->lock);
         body->ahead->held--;
-        body->ahead->held_bytes -= body->read.raw_len;
+        body->ahead->held_bytes -= body->read.bytes;
         pthread_cond_signal(&body->ahead->turn);
         pthread_mutex_unlock(&body->ahead->lock);
     }

@@ -37,7 +37,7 @@ struct read_ahead {
     unsigned threads;
     struct read_ahead_body *first, *last; /**< those that wait */
     unsigned held;                        /**< read, or being read, and not ended */
-    size_t held_bytes;                    /**< of those that were read */
+    size_t held_bytes;                    /**< of memory for those that were read */
     bool running;
 };
 

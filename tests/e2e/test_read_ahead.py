@@ -11,6 +11,7 @@ import uuid
 
 import lib
 from lib import check, equal
+from positions import Part, ZERO, body_of, request
 from test_backend import post
 
 SMALL_BYTES = 16000  # the server reads those of 16 KiB ahead
@@ -119,6 +120,21 @@ def who_stops_the_server_waits_for_no_body(place):
 def _rows(session, kind, columns, rows):
     return json.dumps({"type": kind, "session_id": session, "columns": columns, "rows": rows},
                       separators=(",", ":")).encode() + b"\n"
+
+
+def small_parts_that_say_much_are_not_held_all_at_once(place):
+    """Each of their digests takes 50 times the bytes of its rows."""
+    backend = lib.Backend(place)
+    rows = [[i, i] for i in range(4100)]
+    parts = [Part(session, "device", ZERO, _rows(session, "kernel_event_batch", ["kernel_id", "detail_corr_id"], rows))
+             for session in (str(uuid.uuid4()) for _ in range(40))]
+    refused = str(uuid.uuid4())
+    parts.append(Part(refused, "device", ZERO, b"{}\n"))
+    status, answer = request(backend, "POST", "/events/parts", body_of(*parts))
+    equal((status, [part["verdict"] for part in answer["parts"]]), (200, ["stored"] * 40 + ["refused"]), "verdicts")
+    for part in parts[:-1]:
+        equal(_kernels(backend, part.said["session"])["calls"], 4100, "what is shown of each")
+    check(lib.SANITIZER or lib.peak_kib(backend.process.pid) < 64 << 10, "memory")
 
 
 def rows_of_many_devices_take_little_memory(place):
