@@ -159,17 +159,21 @@ static int connect_to(uint16_t port)
     return fd;
 }
 
-/* Answers are short, and end as JSON does, in a line of its own. */
+/* Answers are short, and end as JSON does, in a line of its own; refusals may not. */
 static void read_answer(int fd)
 {
+    static const char accepted[] = "HTTP/1.1 200";
     char answer[8192];
     size_t len = 0;
     do {
         ssize_t n = read(fd, answer + len, sizeof answer - 1 - len);
         require(n > 0, "answer");
         len += (size_t)n;
+        answer[len] = '\0';
+        require(len < sizeof accepted ||
+                    strncmp(answer, accepted, sizeof accepted - 1) == 0,
+                answer);
     } while (len < 4 || memcmp(answer + len - 4, "}]}\n", 4) != 0);
-    answer[len] = '\0';
     require(strstr(answer, "\"verdict\":\"stored\""), answer);
 }
 
