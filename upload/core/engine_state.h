@@ -94,6 +94,7 @@ struct engine {
     struct lanes bulk; /**< of the backlog, those whose last batch was full, while there
                           is a budget: full ones do not count in it */
     unsigned live_in_a_row;  /**< turns since one of the backlog */
+    unsigned small_in_a_row; /**< turns since one of the bulk */
     unsigned full_offers;    /**< as of send_order_count_full */
     unsigned full_in_flight; /**< likewise */
     struct offer *offers;

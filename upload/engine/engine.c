@@ -267,11 +267,25 @@ enum engine_hold engine_holding(const struct engine *engine)
     return engine->origin.hold;
 }
 
+/* Without a budget, full batches have their turns among all others. */
+static void engine_merge_bulk(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->bulk.used; i++) {
+        for (struct queue_node *n; (n = queue_pop(&engine->bulk.lane[i].queue));) {
+            lanes_push(&engine->backlog, session_lane(stream_of(n)->session), n);
+        }
+    }
+    lanes_rewind(&engine->bulk);
+}
+
 void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
                      unsigned max_requests_per_second)
 {
     engine->config.flush_interval_ms = flush_interval_ms;
     bucket_init(&engine->bucket, max_requests_per_second, engine->config.sys->now_ms());
+    if (max_requests_per_second == 0) {
+        engine_merge_bulk(engine);
+    }
 }
 
 const struct counters *engine_counters(const struct engine *engine)

@@ -108,21 +108,32 @@ static struct stream *send_order_take_small(struct order_choice *choice)
     return stream_of(node);
 }
 
+static struct stream *send_order_take_bulk(struct order_choice choice)
+{
+    struct engine *engine = choice.engine;
+    choice.any_owner = choice.any_owner && send_order_has_room_for_full(engine);
+    return !bucket_may_owe(&engine->bucket, choice.now_ms)
+               ? NULL
+               : stream_of(lanes_take(&engine->bulk, send_order_choose, &choice));
+}
+
 struct stream *send_order_take(struct engine *engine, bool any_owner, bool *token,
                                uint64_t now_ms)
 {
     struct order_choice choice = {
         .engine = engine, .now_ms = now_ms, .any_owner = any_owner};
-    *token = bucket_take(&engine->bucket, now_ms) == 0;
-    struct stream *st = *token ? send_order_take_small(&choice) : NULL;
-    if (*token && !st) {
+    bool bulk_first = engine->small_in_a_row + 1 >= BACKLOG_SHARE;
+    struct stream *st = bulk_first ? send_order_take_bulk(choice) : NULL;
+    *token = !st && bucket_take(&engine->bucket, now_ms) == 0;
+    if (*token && !(st = send_order_take_small(&choice))) {
         bucket_return(&engine->bucket);
         *token = false;
     }
-    choice.any_owner = any_owner && send_order_has_room_for_full(engine);
-    return st || !bucket_may_owe(&engine->bucket, now_ms)
-               ? st
-               : stream_of(lanes_take(&engine->bulk, send_order_choose, &choice));
+    st = st || bulk_first ? st : send_order_take_bulk(choice);
+    if (st) {
+        engine->small_in_a_row = *token ? engine->small_in_a_row + 1 : 0;
+    }
+    return st;
 }
 
 void send_order_rewind(struct engine *engine)
@@ -132,10 +143,18 @@ void send_order_rewind(struct engine *engine)
     lanes_rewind(&engine->bulk);
 }
 
+/* One that is sent again, or was made before a restart, has no token. */
+static bool send_order_is_paid(const struct offer *offer, uint64_t now_ms)
+{
+    return offer->paid || offer_is_full(offer) ||
+           bucket_wait(&offer->stream->session->root->engine->bucket, now_ms) == 0;
+}
+
 bool send_order_is_due(const struct offer *offer, uint64_t now_ms)
 {
     return offer->state == OFFER_WAITING && now_ms >= offer->retry_at_ms &&
-           send_order_keeps_pace(offer) && !offer_waits(offer, now_ms);
+           send_order_keeps_pace(offer) && send_order_is_paid(offer, now_ms) &&
+           !offer_waits(offer, now_ms);
 }
 
 void send_order_mark_one(struct engine *engine, uint32_t owner)

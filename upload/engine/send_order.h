@@ -37,7 +37,7 @@ struct stream *send_order_take(struct engine *engine, bool any_owner, bool *toke
 /** Puts those that were passed over back in their places. */
 void send_order_rewind(struct engine *engine);
 
-/** \return true if it may be sent once the origin takes it. */
+/** \return true if it may be sent once the origin takes it; a token is there for it. */
 bool send_order_is_due(const struct offer *offer, uint64_t now_ms);
 
 /** Notes whose offers wait: others may have one made, also while there is no room. */
