@@ -46,8 +46,8 @@ MUTANTS = [
     ("files_are_deleted_one_too_many", "upload/lifecycle/cleanup.c",
      "st->journal_file ? st->highest : st->journal_file;", "st->journal_file ? st->highest + 1 : st->journal_file + 1;"),
     # The rules of positions, as the model in which they were proved switches them off.
-    ("damaged_bytes_are_stored", "backend/http/parts.c",
-     "if (r->damaged || !positions_fit(part)) {", "if (r->damaged) {"),
+    ("damaged_bytes_are_stored", "backend/http/ingest_read.c",
+     "if (damaged || !positions_fit(part)) {", "if (damaged) {"),
     ("what_retention_deleted_has_no_end", "backend/store/store_schema.h",
      "\"UPDATE stream SET expired = 1 WHERE sid", "\"DELETE FROM stream WHERE sid", "backend/store/store_statement.c"),
     ("an_epoch_says_nothing", "upload/lifecycle/parking_grown.c",
@@ -143,7 +143,7 @@ BY_TESTS = [
      "            (void)store_streams_commit(r->store, 0);\n            status = store_streams_begin(r->store);\n"
      "        }\n"),
     ("a_request_names_a_stream_twice", "tests/e2e/test_positions.py", "a_request_names_a_stream_once",
-     "backend/http/parts.c", "if (is_named_before(&r->parts, at)) {", "if (0 && is_named_before(&r->parts, at)) {"),
+     "backend/http/ingest_read.c", "if (is_named_before(&read->parts, at)) {", "if (0 && is_named_before(&read->parts, at)) {"),
     ("a_claim_is_made_without_a_look_at_the_disk", "tests/unit/test_engine_positions.c",
      "a_file_that_was_rewritten_in_place_is_not_complete", "upload/lifecycle/end_proof.c",
      "st->checked = read_whole_is_unchanged(st);", "st->checked = true;"),
