@@ -189,6 +189,15 @@ static void it_is_finished(struct rig *rig)
     rig_run(rig, 5 * MINUTES_MS, false);
 }
 
+static void it_is_finished_and_whole(struct rig *rig)
+{
+    it_is_finished(rig);
+    char *all = rig_stored(rig, RIG_ID, "device");
+    assert_non_null(strstr(all, "\"n\":29}"));
+    free(all);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+}
+
 static void a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for(void **state)
 {
     (void)state;
@@ -198,11 +207,7 @@ static void a_writer_that_stops_in_the_middle_of_a_rotation_is_waited_for(void *
         rig->config.once = once;
         rig_start(rig);
         rig_run(rig, MINUTES_MS / 2, false);
-        it_is_finished(rig);
-        char *all = rig_stored(rig, RIG_ID, "device");
-        assert_non_null(strstr(all, "\"n\":29}"));
-        free(all);
-        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        it_is_finished_and_whole(rig);
         rig_delete(rig);
     }
 }
@@ -237,11 +242,7 @@ static void what_it_wrote_before_does_not_tell_that_it_goes_on(void **state)
     in_root(rig, "mv " RIG_ID "/device.log " RIG_ID "/device.2.log");
     one_file(rig, "device.log", 10);
     rig_run(rig, MINUTES_MS / 2, false);
-    it_is_finished(rig);
-    char *all = rig_stored(rig, RIG_ID, "device");
-    assert_non_null(strstr(all, "\"n\":29}"));
-    free(all);
-    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    it_is_finished_and_whole(rig);
     rig_delete(rig);
 }
 

@@ -178,14 +178,21 @@ a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed(void **st
     assert_left_to_job();
 }
 
+/* \return the low number of a file "a" that was taken, and closed by the job. */
+static int make_and_lose(const struct place *place, struct own_fd *own)
+{
+    int made = openat(place->dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
+    assert_true(own_fd_take_named(own, made, place->dir, "a"));
+    close(own->fd);
+    return made;
+}
+
 static void a_number_that_the_job_takes_ahead_of_our_look_is_left_to_it(void **state)
 {
     (void)state;
     struct place place = place_open();
     struct own_fd own;
-    int made = openat(place.dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
-    assert_true(own_fd_take_named(&own, made, place.dir, "a"));
-    close(own.fd);
+    int made = make_and_lose(&place, &own);
     job.opened = true;
     assert_false(own_fd_reopen(&own, place.dir, "a", O_RDWR));
     assert_int_equal(own.fd, -1);
@@ -204,9 +211,7 @@ static void a_lost_one_is_opened_again_unless_its_name_is_of_another(void **stat
     (void)state;
     struct place place = place_open();
     struct own_fd own;
-    int made = openat(place.dir, "a", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC);
-    assert_true(own_fd_take_named(&own, made, place.dir, "a"));
-    close(own.fd);
+    int made = make_and_lose(&place, &own);
     assert_true(own_fd_reopen(&own, place.dir, "a", O_RDWR));
     assert_true(own_fd_is_ours(&own));
     assert_true(own.fd > made);

@@ -87,12 +87,12 @@ static uint64_t next_wait_untried_ms(struct engine *engine, uint64_t now_ms)
     }
     bool crowded =
         origin_probing(&engine->origin) || !send_order_has_room(engine, now_ms);
-    if (engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT &&
-        (crowded || !send_order_has_room_for_full(engine))) {
+    bool fits = engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
+    if (fits && (crowded || !send_order_has_room_for_full(engine))) {
         send_order_mark(engine, now_ms);
         next_wait_for_unmarked(engine, &engine->bulk, &wait, now_ms);
     }
-    if (engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT && crowded) {
+    if (fits && crowded) {
         next_wait_for_unmarked(engine, &engine->live, &wait, now_ms);
         next_wait_for_unmarked(engine, &engine->backlog, &wait, now_ms);
     }

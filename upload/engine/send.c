@@ -7,7 +7,6 @@
 #include "upload/batch/window.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
-#include "upload/core/owner_standing.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/progress_follow.h"
 #include "upload/engine/send_order.h"
