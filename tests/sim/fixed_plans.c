@@ -353,6 +353,10 @@ static const struct {
      {PLAIN, .lacks = true},
      {BEGIN, WAIT(19000), GATEWAY_IN(0, 60), WRITE(6), STEP(CUT, 256, 0), WAIT(2500),
       STEP(MOODY, 0, 0), WAIT(9000), WRITE(6), WAIT(9000), END}},
+    {"refusals_of_what_it_declares_that_are_believed",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(19000), STEP(REFUSE, 402, TRANSPORT_PROBE),
+      STEP(RESTART, 0, 0), WRITE(6), WAIT(19000), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

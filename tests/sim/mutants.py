@@ -55,6 +55,8 @@ MUTANTS = [
     ("no_part_reopens", "upload/batch/part.c", ".reopens = st->reopens,", ".reopens = false,"),
     ("without_positions_for_a_moment_is_without_them", "upload/engine/part_ack.c",
      "retry_alone(offer, \"the backend does not support positions now\", now_ms);", "part_go_without(offer, now_ms);"),
+    ("what_was_only_refused_is_not_asked_again", "upload/core/origin.c",
+     "(origin->declared || origin->doubts) &&", "origin->declared &&"),
     ("a_copy_of_another_user_goes_on", "upload/core/claimant.c",
      "!of || session->seen.user == of || claimant_proves(session);", "!of || session->seen.user;"),
     ("skipped_bytes_have_no_checksum", "upload/batch/batch.c",

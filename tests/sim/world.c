@@ -281,6 +281,14 @@ static void wake_uploaders(struct world *world)
     }
 }
 
+/* One that has believed refusals asks again what the origin declares after ten minutes:
+ * until then, it holds what goes by positions. The third may still be on its way when the
+ * faults end. */
+static uint64_t enough_ms(const struct world *world)
+{
+    return world->noticed_late || world->server.doubted ? NOTICED_MS : QUIET_MS;
+}
+
 void world_settle(struct world *world)
 {
     const char *detail;
@@ -298,10 +306,9 @@ void world_settle(struct world *world)
     start_agents(world);
     wake_uploaders(world);
     uint64_t end = kernel.now_ms + SETTLE_MS;
-    uint64_t enough = world->noticed_late ? NOTICED_MS : QUIET_MS;
     uint64_t quiet = 0;
     uint64_t rest = 0; /* what is held may ask for ever */
-    while (kernel.now_ms < end && quiet < enough && rest < REST_MS &&
+    while (kernel.now_ms < end && quiet < enough_ms(world) && rest < REST_MS &&
            !history_failure(&detail)) {
         int changes = server_changes(&world->server);
         world_run(world, LOOK_MS);
