@@ -63,9 +63,7 @@ static void leave_behind(const void *memory)
 static void reset_in_child(void)
 {
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_relaxed);
-    /* Only close(2) is safe here. The writer may be half freed: its memory stays. */
-    session_dir_close(&process.dir);
-    leave_behind(session_open_after_fork(&process.opening));
+    leave_behind(session_open_after_fork(&process.opening, &process.dir));
     leave_behind(process.writer ? process.writer : process.ending);
     process.writer = process.ending = NULL;
     call_lock_after_fork();

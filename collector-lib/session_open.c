@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is on disk is looked at by a thread of its own, which is left behind if it hangs.
+/* What is on disk is looked at by the thread of files, which is left alone if it hangs.
  * It gets copies: who gives it up goes on with what it was given. */
 #include "collector-lib/session_open.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "collector-lib/core/config_file.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
-#include "collector-lib/core/thread.h"
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/job/job_threads.h"
 #include "collector-lib/session_messages.h"
 #include "collector-lib/trace/profiler.h"
@@ -37,10 +36,9 @@ struct session_opening {
     bool opened;
     uint64_t limit_ms;
     int64_t by_ns;
-    pthread_t thread;
     _Atomic enum place place;
     _Atomic bool over;  /* the step has been done, or was given up */
-    _Atomic bool ended; /* the thread needs nothing any more */
+    _Atomic bool ended; /* the thread needs nothing of this any more */
     bool given_up;
 };
 
@@ -73,7 +71,7 @@ static void open_directory(struct session_opening *o)
     }
 }
 
-static void *do_step(void *arg)
+static void do_step(void *arg)
 {
     struct session_opening *o = arg;
     o->step(o);
@@ -81,17 +79,16 @@ static void *do_step(void *arg)
         session_dir_discard(&o->dir);
     }
     atomic_store_explicit(&o->ended, true, memory_order_release);
-    return NULL;
 }
 
 /* \return false if it was given up. */
-static bool wait_for(struct session_opening *o)
+static bool do_in_time(struct session_opening *o)
 {
-    if (thread_join_by(o->thread, o->by_ns) == 0) {
+    if (files_thread_do_by(do_step, o, o->by_ns)) {
         return true;
     }
     if (atomic_exchange_explicit(&o->over, true, memory_order_acq_rel)) {
-        pthread_join(o->thread, NULL); /* it has come to its end just now */
+        files_thread_await(); /* it has come to its end just now */
         return true;
     }
     job_threads_watch();
@@ -112,8 +109,7 @@ static gpufl_status say_given_up(const struct session_opening *o)
     return session_says_given_up("create a session in", o->log_path, o->limit_ms);
 }
 
-/* Without a thread, the writer will have none either, which is said then. \return
- * GPUFL_OK if it was done, whatever came of it. */
+/* \return GPUFL_OK if it was done, whatever came of it. */
 static gpufl_status take_step(struct session_opening *o, enum place place,
                               void (*step)(struct session_opening *o))
 {
@@ -121,11 +117,7 @@ static gpufl_status take_step(struct session_opening *o, enum place place,
     atomic_store_explicit(&o->place, place, memory_order_relaxed);
     atomic_store_explicit(&o->over, false, memory_order_relaxed);
     atomic_store_explicit(&o->ended, false, memory_order_relaxed);
-    if (thread_start(&o->thread, THREAD_OPEN, do_step, o) != 0) {
-        step(o);
-        return GPUFL_OK;
-    }
-    o->given_up = !wait_for(o);
+    o->given_up = !do_in_time(o);
     return o->given_up ? say_given_up(o) : GPUFL_OK;
 }
 
@@ -197,7 +189,7 @@ static bool still_hangs(struct session_opening **opening)
 {
     struct session_opening *o = *opening;
     if (o && atomic_load_explicit(&o->ended, memory_order_acquire)) {
-        pthread_join(o->thread, NULL);
+        files_thread_await();
         free_opening(o);
         *opening = NULL;
     }
@@ -219,6 +211,7 @@ gpufl_status session_open(struct session_dir *dir, const struct gpufl_init_optio
     o->limit_ms = settings->shutdown_ms + WRITER_LAST_WRITES_MS;
     o->by_ns = clock_mono_ns() + (int64_t)o->limit_ms * 1000000;
     *opening = o; /* from now on a child of a fork finds what to close */
+    files_thread_begin();
     gpufl_status status = take_settings(o, given, settings, why);
     if (status == GPUFL_OK) {
         status = take_directory(o, settings, why);
@@ -228,17 +221,25 @@ gpufl_status session_open(struct session_dir *dir, const struct gpufl_init_optio
         *dir = o->dir;
         *opening = NULL;
         free_opening(o);
+        if (status != GPUFL_OK) {
+            files_thread_end();
+        }
         errno = error;
     }
     return status;
 }
 
-const void *session_open_after_fork(struct session_opening **opening)
+const void *session_open_after_fork(struct session_opening **opening,
+                                    struct session_dir *dir)
 {
     struct session_opening *o = *opening;
-    if (o) {
-        session_dir_close(&o->dir); /* close(2) alone is safe here */
-        *opening = NULL;
+    if (files_thread_after_fork()) { /* close(2) alone is safe here */
+        session_dir_close(dir);
+        if (o) {
+            session_dir_close(&o->dir);
+        }
     }
+    session_dir_init(dir);
+    *opening = NULL;
     return o;
 }

@@ -169,6 +169,56 @@ static void library_log_line(enum gpufl_log_level level, const char *line)
     pthread_setcancelstate(state, NULL);
 }
 
+struct kept_message {
+    struct kept_message *before;
+    enum gpufl_log_level level;
+    char text[];
+};
+
+static __thread struct library_log_kept *keeps;
+
+void library_log_keep(struct library_log_kept *kept)
+{
+    keeps = kept;
+}
+
+/* Without memory, it is not said. */
+static void keep_message(enum gpufl_log_level level, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct kept_message *line = malloc(sizeof *line + size);
+    if (line) {
+        line->level = level;
+        memcpy(line->text, text, size);
+        line->before = atomic_load_explicit(&keeps->last, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak_explicit(&keeps->last, &line->before, line,
+                                                      memory_order_release,
+                                                      memory_order_relaxed)) {
+        }
+        keeps->tell();
+    }
+}
+
+/* The first one that was kept is the last of the list. */
+void library_log_pass(struct library_log_kept *kept)
+{
+    struct kept_message *first = NULL;
+    struct kept_message *line =
+        atomic_exchange_explicit(&kept->last, NULL, memory_order_acquire);
+    while (line) {
+        struct kept_message *before = line->before;
+        line->before = first;
+        first = line;
+        line = before;
+    }
+    while (first) {
+        struct kept_message *next = first->before;
+        library_log_line(first->level, first->text);
+        free(first);
+        first = next;
+    }
+}
+
 void library_log(enum gpufl_log_level level, const char *format, ...)
 {
     struct text line = {0};
@@ -179,7 +229,8 @@ void library_log(enum gpufl_log_level level, const char *format, ...)
     va_end(args);
     message_put_escaped(&line, len < 0 ? "out of memory" : text);
     text_append(&line, "", 1);
-    library_log_line(level, line.failed ? "out of memory" : line.data);
+    (keeps ? keep_message : library_log_line)(level,
+                                              line.failed ? "out of memory" : line.data);
     text_fini(&line);
     if (len >= 0) {
         free(text);
@@ -206,4 +257,5 @@ void library_log_after_fork(void)
     pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     library.lock = fresh;
     atomic_store_explicit(&library.since_ns, 0, memory_order_relaxed);
+    keeps = NULL;
 }

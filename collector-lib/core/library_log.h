@@ -4,6 +4,7 @@
 #ifndef GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
 #define GPUFL_COLLECTOR_CORE_LIBRARY_LOG_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <gpufl/gpufl.h>
@@ -12,6 +13,18 @@
  * characters in it are escaped. By any thread. */
 __attribute__((format(printf, 2, 3))) void library_log(enum gpufl_log_level level,
                                                        const char *format, ...);
+
+/** Lines of a thread that has not the descriptors of the job. */
+struct library_log_kept {
+    _Atomic(struct kept_message *) last;
+    void (*tell)(void); /**< is called behind each line */
+};
+
+/** From now on, what this thread has to say is kept in \p kept. */
+void library_log_keep(struct library_log_kept *kept);
+
+/** Passes on what is kept. By one thread at a time. */
+void library_log_pass(struct library_log_kept *kept);
 
 /** From now on, standard error is the file that has its number now; it is called when the
  * library is loaded, too. */

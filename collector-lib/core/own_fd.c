@@ -8,9 +8,18 @@
 #include <unistd.h>
 
 #define LOWEST 500
-/* In the table of 512 that the kernel has made for those above: to let it grow takes
- * milliseconds in a process with threads, with the low number open. */
-#define BRIEF_LOWEST 400
+
+static __thread bool is_apart;
+
+void own_fd_set_apart(void)
+{
+    is_apart = true;
+}
+
+bool own_fd_is_apart(void)
+{
+    return is_apart;
+}
 
 static bool names(const struct own_fd *own, int fd)
 {
@@ -26,7 +35,7 @@ static bool is_copy_of(int copy, int low)
     struct stat st;
     const int flags = fcntl(copy, F_GETFD);
     const struct own_fd its = fstat(copy, &st) == 0
-                                  ? (struct own_fd){copy, st.st_dev, st.st_ino}
+                                  ? (struct own_fd){copy, false, st.st_dev, st.st_ino}
                                   : (struct own_fd)OWN_FD_NONE;
     return its.fd >= 0 && flags >= 0 && flags & FD_CLOEXEC && names(&its, low);
 }
@@ -50,9 +59,26 @@ static void move_up(struct own_fd *own, int lowest)
     }
 }
 
+/* Nobody else can reach a table of our own. */
 bool own_fd_is_ours(const struct own_fd *own)
 {
-    return names(own, own->fd);
+    return own->apart == is_apart && own->fd >= 0 && (is_apart || names(own, own->fd));
+}
+
+/* There, no number needs to be high, nor to be looked at. */
+static bool take_apart(struct own_fd *own, int fd)
+{
+    struct stat st;
+    int saved = errno;
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        *own = (struct own_fd){fd, true, st.st_dev, st.st_ino};
+        errno = saved;
+    } else if (fd >= 0) {
+        saved = errno;
+        close(fd);
+        errno = saved;
+    }
+    return own->fd >= 0;
 }
 
 /* What has the name is ours, whatever file has the number by now. */
@@ -62,11 +88,11 @@ static bool own_fd_take_named_above(struct own_fd *own, int fd, int dir, const c
     struct stat st;
     int saved = errno;
     *own = (struct own_fd)OWN_FD_NONE;
-    if (fd < 0) {
-        return false;
+    if (is_apart || fd < 0) {
+        return take_apart(own, fd);
     }
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        *own = (struct own_fd){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
+        *own = (struct own_fd){fd, false, st.st_dev, st.st_ino};
     }
     if (own_fd_is_ours(own)) {
         move_up(own, lowest);
@@ -77,17 +103,23 @@ static bool own_fd_take_named_above(struct own_fd *own, int fd, int dir, const c
     return own->fd >= 0;
 }
 
+/* Where fstat(2) says EBADF, the job has closed it: what is there next is the job's. */
 static bool own_fd_take_above(struct own_fd *own, int fd, int lowest)
 {
     struct stat st;
     int saved = errno;
     *own = (struct own_fd)OWN_FD_NONE;
-    if (fd >= 0 && fstat(fd, &st) == 0) {
-        *own = (struct own_fd){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
+    if (is_apart || fd < 0) {
+        return take_apart(own, fd);
+    }
+    if (fstat(fd, &st) == 0) {
+        *own = (struct own_fd){fd, false, st.st_dev, st.st_ino};
         move_up(own, lowest);
         errno = own->fd >= 0 ? saved : EBADF;
-    } else if (fd >= 0) {
-        errno = EBADF; /* the job has closed it: what is there next is the job's */
+    } else if (errno != EBADF) {
+        saved = errno;
+        close(fd);
+        errno = saved;
     }
     return own->fd >= 0;
 }
@@ -99,7 +131,11 @@ bool own_fd_take(struct own_fd *own, int fd)
 
 bool own_fd_take_briefly(struct own_fd *own, int fd)
 {
-    return own_fd_take_above(own, fd, BRIEF_LOWEST);
+    if (is_apart) { /* which file it is matters to nobody */
+        *own = (struct own_fd){.fd = fd, .apart = true};
+        return fd >= 0;
+    }
+    return own_fd_take_above(own, fd, OWN_FD_BRIEF_LOWEST);
 }
 
 bool own_fd_take_named(struct own_fd *own, int fd, int dir, const char *name)
@@ -109,7 +145,7 @@ bool own_fd_take_named(struct own_fd *own, int fd, int dir, const char *name)
 
 bool own_fd_take_named_briefly(struct own_fd *own, int fd, int dir, const char *name)
 {
-    return own_fd_take_named_above(own, fd, dir, name, BRIEF_LOWEST);
+    return own_fd_take_named_above(own, fd, dir, name, OWN_FD_BRIEF_LOWEST);
 }
 
 ssize_t own_fd_write(const struct own_fd *own, const char *bytes, size_t len)

@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 struct own_fd {
-    int fd; /**< -1 = none */
+    int fd;     /**< -1 = none */
+    bool apart; /**< in the table of a thread that has left that of the job */
     uint64_t device, inode;
 };
 
@@ -19,6 +20,18 @@ struct own_fd {
     {                                                                                    \
         .fd = -1                                                                         \
     }
+
+/** The lowest number of what is taken: in the table of 512 that the kernel has made for
+ * those above. To let it grow takes milliseconds in a process with threads, with the low
+ * number open. */
+#define OWN_FD_BRIEF_LOWEST 400
+
+/** This thread has a table of descriptors of its own from now on, until it ends: what it
+ * takes is ours without a look, and what other threads have taken is not. */
+void own_fd_set_apart(void);
+
+/** Whether it has. */
+bool own_fd_is_apart(void);
 
 /** Takes over \p fd, -1 = none, and gives it a high number, which the program's next
  * files do not get. Whatever is read or written belongs behind it: meanwhile the program

@@ -20,8 +20,6 @@
 #include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
 
-#define NAMES_EVERY_NS 1000000000ll
-
 bool session_dir_has(const struct session_dir *dir, enum channel channel)
 {
     return session_identity_lists(dir->with_sass, channel);

@@ -71,6 +71,8 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
  * begins. Tells in the lock file that what was appended is there. */
 void session_dir_restore_names(struct session_dir *dir);
 
+#define NAMES_EVERY_NS 1000000000ll
+
 /** The same once a second, and as soon as a file was cut. */
 void session_dir_restore_names_now_and_then(struct session_dir *dir, int64_t mono_ns);
 

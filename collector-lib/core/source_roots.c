@@ -100,7 +100,7 @@ static bool is_allowed(const struct source_roots *roots, const char *path)
 static bool path_of(int fd, char path[PATH_MAX])
 {
     char link[40];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
     ssize_t len = readlink(link, path, PATH_MAX - 1);
     path[len > 0 ? len : 0] = '\0';
     return len > 0;
@@ -110,7 +110,7 @@ static bool path_of(int fd, char path[PATH_MAX])
 static int reopen_same(int fd)
 {
     char link[40];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
     return open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 

@@ -152,10 +152,15 @@ static bool near_limit(const struct spool *s)
     return s->max_bytes && s->estimate >= s->max_bytes;
 }
 
+bool spool_check_is_due(const struct spool *s, int64_t mono_ns)
+{
+    return (s->max_bytes || s->min_free_bytes) && !s->failed &&
+           (mono_ns >= s->next_check_ns || (!s->paused && near_limit(s)));
+}
+
 bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
 {
-    if ((!s->max_bytes && !s->min_free_bytes) || s->failed ||
-        (mono_ns < s->next_check_ns && (s->paused || !near_limit(s)))) {
+    if (!spool_check_is_due(s, mono_ns)) {
         return false;
     }
     s->next_check_ns = mono_ns + CHECK_EVERY_NS;

@@ -34,6 +34,9 @@ struct spool {
  * mono_ns and \p wall_ns are now. \return true if recording has just resumed. */
 bool spool_check(struct spool *spool, int64_t mono_ns, int64_t wall_ns);
 
+/** Whether it looks at the disk now. */
+bool spool_check_is_due(const struct spool *spool, int64_t mono_ns);
+
 /** Counts \p len bytes that were written. */
 void spool_wrote(struct spool *spool, size_t len);
 

@@ -25,7 +25,7 @@
 static const char *const names[] = {
     [THREAD_WRITER] = "gpufl-writer", [THREAD_GPU] = "gpufl-gpu",
     [THREAD_SLOW] = "gpufl-slow",     [THREAD_SAMPLES] = "gpufl-samples",
-    [THREAD_OPEN] = "gpufl-open",     [THREAD_TRACE] = "gpufl-trace",
+    [THREAD_FILES] = "gpufl-files",   [THREAD_TRACE] = "gpufl-trace",
     [THREAD_LAST] = "gpufl-last"};
 
 bool thread_name_is(const char *name, enum thread_kind kind)

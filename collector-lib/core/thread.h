@@ -15,7 +15,7 @@ enum thread_kind {
     THREAD_GPU,     /* gpufl-gpu */
     THREAD_SLOW,    /* gpufl-slow */
     THREAD_SAMPLES, /* gpufl-samples */
-    THREAD_OPEN,    /* gpufl-open */
+    THREAD_FILES,   /* gpufl-files */
     THREAD_TRACE,   /* gpufl-trace */
     THREAD_LAST,    /* gpufl-last */
 };

@@ -254,7 +254,7 @@ static enum job_task look_for_jobs(bool main_left)
  */
 static bool give_back_spare(void)
 {
-    bool lacks = errno == EMFILE || errno == ENFILE;
+    bool lacks = (errno == EMFILE || errno == ENFILE) && !own_fd_is_apart();
     if (lacks) {
         spare_fds_close(&tasks.spare);
     }
@@ -280,7 +280,7 @@ static void close_kept(void)
 static void end_look(void)
 {
     int reason = errno;
-    if (tasks.keeps) {
+    if (tasks.keeps && !own_fd_is_apart()) {
         take_kept();
     }
     pthread_mutex_unlock(&tasks.lock);

@@ -19,8 +19,10 @@
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/job/job_tasks.h"
 
+#define APART_MS       50 /* or else the disk hangs */
 #define ROUND_NS       100000000
 #define ROUNDS         10 /* until what cannot be looked at, or waits, will not change */
 #define JOIN_PATIENCE  1000000000
@@ -47,9 +49,27 @@ static struct {
         mask; /* of main, as far as it is known; or else of who has begun a session */
 } job = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
+struct look {
+    enum job_task found;
+    int reason;
+};
+
+static void take_look(void *arg)
+{
+    struct look *look = arg;
+    look->found = job_tasks_look(atomic_load(&job.main_left));
+    look->reason = errno;
+}
+
+/* In its own table, the thread of files opens what the job would not let us. */
 static enum job_task look_at_job(void)
 {
-    return job_tasks_look(atomic_load(&job.main_left));
+    struct look look;
+    if (!files_thread_try(take_look, &look, APART_MS) || look.found == JOB_TASK_UNKNOWN) {
+        take_look(&look);
+    }
+    errno = look.reason;
+    return look.found;
 }
 
 bool job_threads_are_gone(void)

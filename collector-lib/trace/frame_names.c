@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/own_fd.h"
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/trace/build_id.h"
 #include "collector-lib/trace/demangle.h"
 #include "collector-lib/trace/elf_symbols.h"
@@ -131,21 +132,29 @@ static char *frame_text(const struct module *m, const struct elf_query *q)
     return name;
 }
 
+struct names_wanted {
+    const struct module *of;
+    struct elf_query *query;
+    size_t count;
+};
+
 /* A file that was replaced since it was loaded tells other names. What it has no symbols
  * of, a package of debug symbols may tell. */
-static void name_by_files(const struct module *m, struct elf_query *query, size_t count)
+static void name_by_files(void *arg)
 {
+    const struct names_wanted *wanted = arg;
+    const struct module *m = wanted->of;
     struct own_fd file;
     if (own_fd_take_briefly(
             &file, open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC))) {
         struct build_id of_file = build_id_of_file(file.fd);
         if (!m->id.len || build_id_same(&m->id, &of_file)) {
-            elf_symbols_name(file.fd, query, count);
+            elf_symbols_name(file.fd, wanted->query, wanted->count);
         }
         own_fd_close(&file);
     }
     if (build_id_open_symbols(&m->id, &file)) {
-        elf_symbols_name(file.fd, query, count);
+        elf_symbols_name(file.fd, wanted->query, wanted->count);
         own_fd_close(&file);
     }
 }
@@ -163,7 +172,7 @@ static void name_module(const struct modules *u, const struct module *m)
         query[i].address = u->frame[first + i]->pc - 1 - m->base;
     }
     if (query) {
-        name_by_files(m, query, count);
+        files_thread_do(name_by_files, &(struct names_wanted){m, query, count});
     }
     for (size_t i = 0; query && i < count; i++) {
         u->frame[first + i]->name = frame_text(m, &query[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/trace/trace_records.h"
 #include "schema/records.h"
 
@@ -268,8 +269,10 @@ static void take_text(struct trace_log *log, uint32_t id, int fd)
 }
 
 /* Writes a source file that samples refer to, if it can and may be read here. */
-static void write_source(struct trace_log *log, uint32_t id)
+static void write_source(void *arg)
 {
+    struct trace_log *log = arg;
+    const uint32_t id = ++log->files_sent;
     struct own_fd file;
     switch (source_roots_open(log->source, log->names.files->name[id], &file)) {
     case SOURCE_FILE_OPENED:
@@ -293,6 +296,6 @@ void trace_log_finish(struct trace_log *log)
     trace_batch_end(&log->memory, log->context);
     trace_batch_end(&log->sample, log->context);
     while (log->source && log->files_sent < log->names.files->count) {
-        write_source(log, ++log->files_sent);
+        files_thread_do(write_source, log);
     }
 }

@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/files/files_thread.h"
 
 #define NS_PER_MS         1000000
 #define SYSFS_SHOWN_BYTES 300
@@ -58,12 +59,17 @@ void sampler_finish(struct sampler *s, int64_t by_ns)
     }
 }
 
+static void close_host(void *arg)
+{
+    host_close(arg);
+}
+
 bool sampler_close(struct sampler *s, int64_t by_ns)
 {
     bool ended = !s->gpu || gpu_thread_close(s->gpu, by_ns);
     s->gpu = NULL;
     s->devices = NULL;
-    host_close(&s->host);
+    files_thread_do(close_host, &s->host);
     return ended;
 }
 
@@ -148,6 +154,25 @@ static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
     return answer == GPU_ANSWERED;
 }
 
+struct host_reading {
+    struct host *host;
+    int64_t mono_ns;
+    struct host_sample sample;
+};
+
+static void read_host_files(void *arg)
+{
+    struct host_reading *r = arg;
+    r->sample = host_read(r->host, r->mono_ns);
+}
+
+static struct host_sample read_host(struct sampler *s, int64_t mono_ns)
+{
+    struct host_reading r = {.host = &s->host, .mono_ns = mono_ns};
+    files_thread_do(read_host_files, &r);
+    return r.sample;
+}
+
 struct record_state sampler_state(struct sampler *s)
 {
     int64_t at_ns;
@@ -155,7 +180,7 @@ struct record_state sampler_state(struct sampler *s)
     read_devices(s, now_ns, &at_ns);
     return (struct record_state){
         .host = &s->host,
-        .host_sample = host_read(&s->host, clock_mono_ns()),
+        .host_sample = read_host(s, clock_mono_ns()),
         .gpus = device_count(s),
         .id = s->id,
         .info = s->devices ? s->devices->info : NULL,
@@ -185,7 +210,7 @@ static void take_sample(struct sampler *s, int64_t now_ns, struct summary *summa
     if (read_devices(s, now_ns, &at_ns)) {
         add_device_rows(s, at_ns, summary);
     }
-    struct host_sample host = host_read(&s->host, now_ns);
+    struct host_sample host = read_host(s, now_ns);
     s->host_row[s->host_rows++] = (struct metric_row){.mono_ns = now_ns, .host = host};
     summary_host(summary, &host);
 }

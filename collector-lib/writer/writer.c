@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session has one thread. It wakes every WRITER_BEAT_MS, so that what was recorded
- * more than 100 ms ago is in a file and survives a kill -9 of the job. When much is
- * recorded it wakes every WRITER_BUSY_BEAT_MS, so that the rings do not overflow:
+/* A session has one thread that writes. It wakes every WRITER_BEAT_MS, so that what was
+ * recorded more than 100 ms ago is in a file and survives a kill -9 of the job. When much
+ * is recorded it wakes every WRITER_BUSY_BEAT_MS, so that the rings do not overflow:
  * recording a scope never wakes the thread. */
 #include "collector-lib/writer/writer.h"
 
@@ -20,9 +20,10 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/job/job_threads.h"
 #include "collector-lib/writer/file_names.h"
-#include "collector-lib/writer/writer_append.h"
+#include "collector-lib/writer/writer_files.h"
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
 
@@ -83,19 +84,6 @@ static bool wait_reached(_Atomic uint64_t *at, uint64_t wanted, int64_t by_ns)
     return true;
 }
 
-/* Rotates old files and checks the disk before anything is written. */
-static void keep_house(struct writer *w, bool flushed)
-{
-    int64_t now_ns = clock_mono_ns();
-    session_dir_mend(w->dir);
-    session_dir_rotate_old(w->dir, now_ns);
-    session_dir_restore_names_now_and_then(w->dir, now_ns);
-    writer_append_count_gone(w);
-    writer_append_check_room(w);
-    writer_append_retry(w, flushed);
-    writer_append_replaced(w);
-}
-
 /* Main may have left without a word, by a call of the kernel. \return true if this thread
  * has to end the process, as there is no memory for another one that does. */
 static bool job_is_over(struct writer *w)
@@ -136,16 +124,6 @@ static void ask_to_stop(struct writer *w)
     unlock_writer(w, &mask);
 }
 
-/* A fork meanwhile would close the descriptors by numbers that others may have by then.
- */
-static void leave_directory(struct session_dir *dir,
-                            void (*leave)(struct session_dir *dir))
-{
-    fork_guard_enter();
-    leave(dir);
-    fork_guard_leave();
-}
-
 /* By no thread that gpufl_init() waits for: the program's function may take a lock of who
  * calls that, or call us. */
 static void say_without_lock(const struct session_dir *dir)
@@ -165,7 +143,7 @@ static void *write_until_stopped(void *arg)
     struct writer *w = arg;
     bool over;
     w->summary.begin_ns = w->job_checked_ns = clock_mono_ns();
-    writer_lines_open_files(w);
+    writer_files_open(w);
     job_threads_are_gone(); /* what it looks at stays open from now on */
     atomic_store_explicit(&w->opened, 1, memory_order_release);
     writer_lines_open(w);
@@ -173,7 +151,7 @@ static void *write_until_stopped(void *arg)
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
         bool flushed = asked != flush_done(w);
-        keep_house(w, flushed);
+        writer_files_begin_beat(w, flushed);
         writer_lines_fetch(w, flushed, false);
         writer_lines_drain(w, flushed);
         writer_lines_sample(w);
@@ -185,7 +163,7 @@ static void *write_until_stopped(void *arg)
     }
     writer_lines_close(w);
     tell_flushed(w, flush_asked(w));
-    leave_directory(w->dir, session_dir_close); /* a close may hang, too */
+    writer_files_leave(w->dir, session_dir_close); /* a close may hang, too */
     atomic_store_explicit(&w->ended, 1, memory_order_release);
     if (over) {
         job_threads_exit();
@@ -220,6 +198,7 @@ static void writer_free(struct writer *w)
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
+    files_thread_end();
 }
 
 gpufl_status writer_start(const struct settings *settings,
@@ -230,7 +209,8 @@ gpufl_status writer_start(const struct settings *settings,
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
         struct profiler stopped = *profiler;
-        leave_directory(dir, session_dir_discard);
+        writer_files_leave(dir, session_dir_discard);
+        files_thread_end();
         profiler_stop(&stopped);
         return GPUFL_ERR_NOMEM;
     }
@@ -263,7 +243,7 @@ gpufl_status writer_start(const struct settings *settings,
     thread_condition_init(&w->wake);
     int rc = thread_start(&w->thread, THREAD_WRITER, write_until_stopped, w);
     if (rc != 0) {
-        leave_directory(dir, session_dir_discard); /* nobody would end it */
+        writer_files_leave(dir, session_dir_discard); /* nobody would end it */
         writer_free(w);
         errno = rc;
         return GPUFL_ERR_IO;

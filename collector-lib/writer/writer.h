@@ -32,11 +32,11 @@ struct writer_input {
     uint16_t generation; /**< marks the rows of this session */
 };
 
-/** Takes over \p dir, which must stay where it is, and \p profiler and starts the thread,
- * which blocks all signals. Waits until it has opened what it reads while the session
- * runs, for 100 ms at most: the job may go on by closing what it did not open. \return
- * GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is removed and closed,
- * and \p profiler stopped. */
+/** Takes over \p dir, which must stay where it is, \p profiler, and the thread of files,
+ * which ends with the writer, and starts the thread, which blocks all signals. Waits
+ * until it has opened what it reads while the session runs, for 100 ms at most: the job
+ * may go on by closing what it did not open. \return GPUFL_OK, GPUFL_ERR_NOMEM or
+ * GPUFL_ERR_IO; on failure \p dir is removed and closed, and \p profiler stopped. */
 GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
                                      const struct profiler *profiler,
                                      struct session_dir *dir,

@@ -7,6 +7,7 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/record_dictionary.h"
+#include "collector-lib/files/files_thread.h"
 #include "collector-lib/writer/file_names.h"
 #include "collector-lib/writer/session_records.h"
 #include "schema/records.h"
@@ -21,23 +22,38 @@ static void count_lost(struct writer *w, enum channel channel, const char *lines
     atomic_fetch_add_explicit(&w->bytes_lost, len, memory_order_relaxed);
 }
 
-/* Whatever the pause. */
-static size_t append_now(struct writer *w, enum channel channel, const struct text *text)
+struct append {
+    struct writer *w;
+    enum channel channel;
+    const struct text *text;
+    size_t kept;
+};
+
+static void append_to_file(void *arg)
 {
-    size_t kept = session_dir_append(w->dir, channel, text->data, text->len);
-    file_names_follow(w, channel);
-    if (kept < text->len) {
+    struct append *a = arg;
+    struct writer *w = a->w;
+    a->kept = session_dir_append(w->dir, a->channel, a->text->data, a->text->len);
+    if (a->kept < a->text->len) {
         int reason = errno;
         int64_t now_ns = clock_mono_ns();
-        if (spool_fail(&w->spool, channel_name(channel), reason, now_ns,
+        if (spool_fail(&w->spool, channel_name(a->channel), reason, now_ns,
                        now_ns + w->context.anchor_ns)) {
             memset(w->resumed, 0, sizeof w->resumed);
             memset(w->has_opening, 0, sizeof w->has_opening);
         }
     }
-    spool_wrote(&w->spool, kept);
-    atomic_fetch_add_explicit(&w->bytes_written, kept, memory_order_relaxed);
-    return kept;
+}
+
+/* Whatever the pause. */
+static size_t append_now(struct writer *w, enum channel channel, const struct text *text)
+{
+    struct append a = {w, channel, text, 0};
+    files_thread_do(append_to_file, &a);
+    file_names_follow(w, channel);
+    spool_wrote(&w->spool, a.kept);
+    atomic_fetch_add_explicit(&w->bytes_written, a.kept, memory_order_relaxed);
+    return a.kept;
 }
 
 /* Out of memory while they were formatted: the session goes on. */
@@ -282,13 +298,21 @@ void writer_append_count_gone(struct writer *w)
     w->summary.gone = all;
 }
 
-void writer_append_check_room(struct writer *w)
+static void check_room(void *arg)
 {
+    struct writer *w = arg;
     int64_t now_ns = clock_mono_ns();
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
         give_opening(w);                    /* where that failed meanwhile */
         memset(w->sent, 0, sizeof w->sent); /* readers may lack names */
         trace_log_rewind(&w->tracing.log);
+    }
+}
+
+void writer_append_check_room(struct writer *w)
+{
+    if (spool_check_is_due(&w->spool, clock_mono_ns())) {
+        files_thread_do(check_room, w);
     }
 }
 

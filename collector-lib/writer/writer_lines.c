@@ -11,6 +11,7 @@
 #include "collector-lib/writer/losses_text.h"
 #include "collector-lib/writer/scope_lines.h"
 #include "collector-lib/writer/writer_append.h"
+#include "collector-lib/writer/writer_files.h"
 #include "schema/records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
@@ -109,6 +110,7 @@ static bool drain_some(struct writer *w)
 {
     bool more = rings_drain(w->rings, w->generation, &w->rows);
     if (w->rows.now.count) {
+        writer_files_keep_house(w);
         use_names(w);
         writer_append_names(w);
         begin_marks(w);
@@ -139,6 +141,9 @@ static int next_beat_ms(int beat_ms, size_t drained, bool more)
 static void write_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;
+    if (w->tracing.fetched) {
+        writer_files_keep_house(w);
+    }
     if (!tracing_deliver(&w->tracing)) {
         return;
     }
@@ -225,14 +230,9 @@ void writer_lines_sample(struct writer *w)
     bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
     if (w->sampler.host_rows) {
+        writer_files_keep_house(w);
         flush_metrics(w);
     }
-}
-
-void writer_lines_open_files(struct writer *w)
-{
-    spool_begin(&w->spool);
-    host_open(&w->sampler.host, w->settings.sysfs);
 }
 
 void writer_lines_open(struct writer *w)
@@ -337,15 +337,9 @@ static void count_left_open(struct writer *w)
                  losses.count[LOSS_PHASES]);
 }
 
-static void restore_names(struct writer *w)
-{
-    session_dir_restore_names(w->dir);
-    writer_append_count_gone(w);
-}
-
 void writer_lines_close(struct writer *w)
 {
-    writer_append_retry(w, true);
+    writer_files_retry_last(w);
     if (atomic_load_explicit(&w->tracer_gone, memory_order_relaxed)) {
         tracing_abandon(&w->tracing);
     }
@@ -360,7 +354,7 @@ void writer_lines_close(struct writer *w)
     atomic_store_explicit(&w->device_samples_missing, w->sampler.missing,
                           memory_order_relaxed);
     text_clear(&w->text);
-    restore_names(w);
+    writer_files_restore_names(w);
     const struct losses losses = writer_lines_losses(w);
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
                         clock_mono_ns());
@@ -371,8 +365,8 @@ void writer_lines_close(struct writer *w)
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
     writer_append_everywhere(w, &w->text);
-    restore_names(w); /* for the last time */
-    spool_end(&w->spool, w->dir->id);
+    writer_files_restore_names(w); /* for the last time */
+    writer_files_mark_losses(w);
     report_losses(w);
     w->summary.end_ns = clock_mono_ns();
 }

@@ -5,10 +5,7 @@
 
 #include "collector-lib/writer/writer_state.h"
 
-/** Opens the files that are read while the session runs, and makes the reserve. */
-void writer_lines_open_files(struct writer *writer);
-
-/** Writes the lines that open a session, behind that. */
+/** Writes the lines that open a session. */
 void writer_lines_open(struct writer *writer);
 
 /** Writes all that was recorded, then the lines that close the session. */

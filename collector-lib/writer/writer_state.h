@@ -100,6 +100,7 @@ struct writer {
     struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     int64_t job_checked_ns; /* whether threads of the job are left */
+    bool house_kept;        /* in this beat */
     struct summary summary;
     struct spool spool;
     int64_t open_phases; /* these, and open scopes, keep the sampler on */

@@ -24,9 +24,9 @@
  * A child that _Fork(), vfork() or clone(2), which call no such handlers, makes while a
  * session runs has none: gpufl_init fails with GPUFL_ERR_IO and ECHILD, and other calls
  * do nothing. But scopes and phases of a child that uses its parent's memory, as one of
- * vfork() does, are recorded in the parent's session. Until the child ends or calls exec,
- * it holds the session's lock, by which readers take the session for running, even if its
- * writer has been killed.
+ * vfork() does, are recorded in the parent's session. Where that has no descriptor table
+ * of its own (gpufl_init), the child holds its lock until it ends or calls exec: readers
+ * take the session for running, even if its writer has been killed.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -282,24 +282,24 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  * No thread may be cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) within a
  * function of gpufl: locks that it has would stay taken.
  *
- * Descriptors of ours have numbers from 400 on, and two from 20 on; those beyond
- * RLIMIT_NOFILE stay where they are. A job may close them, or put its own files there:
- * they are opened again under other numbers. But Linux opens each file under the lowest
- * number that is free, and closes or writes whatever has a number: for some microseconds,
- * the job's next file gets the next number, and one that it puts in the place of ours
- * between our last look and close(2) or write(2), the very next call, is closed or
- * written into. With Monitor, files are opened within gpufl_init, which waits for that,
- * for 100 ms at most; later only while the GPU's driver is loaded, for a file of the
- * session that becomes full, for a loss, if the job has closed, removed or replaced what
- * was open, and once main has left (pthread_exit). Trace and PcSampling read symbols and
- * sources at any time, too. A job that depends on its numbers gets them before
- * gpufl_init, and one that closes what it did not open (closefrom) does so before that.
+ * From Linux 5.9 on, a thread with a descriptor table of its own (close_range(2)) has the
+ * files of the session, and what is read for it: whatever numbers the job closes or
+ * takes, no file of its own is touched, and none of ours is lost. In the job's table are
+ * only, from 400 on, those of amdgpu and PcSampling, and the driver's. Before Linux 6.13,
+ * up to 64 of the job's are copied in gpufl_init and closed, as by fork(): NFS writes
+ * then. Before Linux 5.9, under a filter of system calls (seccomp), as most containers
+ * have, or if one of those 64 is a message queue, ours are in the job's table: from 400
+ * on, and two from 20 on. They are opened again if the job closes or replaces them. But
+ * Linux opens each file under the lowest free number, and closes or writes whatever has a
+ * number: for some microseconds, the job's next file gets the next one, and one that it
+ * puts in the place of ours between our last look and close(2) or write(2) is closed or
+ * written into: with Monitor, within gpufl_init, for a full file, for a loss, if the job
+ * has closed what was open, and once main has left; else at any time. A job that depends
+ * on its numbers gets them before gpufl_init, and closes before it what is not its own.
  *
- * A job that takes a descriptor table of its own, by unshare(2) with CLONE_FILES or
- * close_range(2) with CLOSE_RANGE_UNSHARE, does so before gpufl_init: threads of ours
- * keep the former table, so that what the job closes then, such as an end of a pipe,
- * stays open until gpufl_shutdown. The files of the session stay open in the new one, and
- * its lock held, until the process ends: readers take it for running. */
+ * A job that takes a table of its own (CLONE_FILES of unshare(2)) does so before
+ * gpufl_init: until gpufl_shutdown, threads of ours keep the former one, and what it
+ * closes then open. A session in the job's table stays open in both, and locked. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the

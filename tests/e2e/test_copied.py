@@ -32,7 +32,7 @@ class _Job:
         until(lambda: len(self._written()) > before + 3, "it writes on")
 
     def _written(self):
-        for fd in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
+        for fd in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/fd/*"):  # its writer's are of a thread
             if os.readlink(fd).removesuffix(" (deleted)").endswith(".log"):
                 self.lines |= set(line for line in fd.read_bytes().splitlines(keepends=True) if line.endswith(b"\n"))
         return self.lines

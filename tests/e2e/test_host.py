@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests/hostile found, each by itself: the job's end and its errno are its own, whatever the host does."""
+import errno
 import fcntl
 import os
+import pathlib
 import pty
 import resource
 import signal
@@ -11,8 +13,12 @@ import termios
 import time
 
 import lib
+import python
 from lib import check, equal
 import test_collector as collector
+
+python.needs("seccomp")
+import seccomp  # noqa: E402
 
 
 def _hostile(host, libraries=("libgpufl.so",), **env):
@@ -23,12 +29,29 @@ def _hostile(host, libraries=("libgpufl.so",), **env):
             **({"HOSTILE_HOST": host} if host else {}), **env}
 
 
-def _live(place, *words, folder="life", host=None, **env):
+def _has_table():
+    """Whether the recorder's thread of files gets a descriptor table of its own."""
+    return lib.BUILD.name != "thread" and "Seccomp:\t0" in pathlib.Path("/proc/self/status").read_text()
+
+
+def _needs_table():
+    if not _has_table():
+        lib.skip("filters of system calls, as in a container, and TSan allow the recorder no descriptor table of its own")
+
+
+def _refuse_table():
+    """A process with a filter of system calls: each thread keeps the descriptor table of the job."""
+    refuses = seccomp.SyscallFilter(seccomp.ALLOW)
+    refuses.add_rule(seccomp.ERRNO(errno.ENOSYS), "close_range")
+    refuses.load()
+
+
+def _live(place, *words, folder="life", host=None, preexec_fn=None, **env):
     """What tests/hostile/life came to, and the seconds that it took."""
     own = place.path / folder
     own.mkdir()
     began = time.monotonic()
-    done = place.run("tests/hostile/life", own, place.logs, *words, env=_hostile(host, **env))
+    done = place.run("tests/hostile/life", own, place.logs, *words, env=_hostile(host, **env), preexec_fn=preexec_fn)
     return done, time.monotonic() - began
 
 
@@ -267,26 +290,103 @@ def a_job_that_closes_and_reuses_descriptors_keeps_its_files_and_the_figures_of_
 
 
 def no_thread_of_ours_reads_or_writes_under_a_number_of_the_jobs(place):
-    """While a file of ours has a low number, the job may close it and open its own there, which we would close."""
-    low = place.path / "low"
-    env = {"HOSTILE_LOW": str(low), "GPUFL_SYSFS": str(lib.ROOT / "tests/samples/amdgpu"), "FAKE_NVML_INIT": "9",
-           "LIFE_GPU": "1", "GPUFL_LOG_MAX_SPOOL_BYTES": str(64 << 20)}
-    for n, (words, end) in enumerate(((("init:1", "threads:4:50", "nap:300000", "vandal:rm", "ops:50", "nap:300000"), "exit:5"),
-                                      (("init:0", "ops:50", "nap:300000", "closefrom", "ops:50", "nap:300000"), "pthread_exit"))):
-        done, _ = _live(place, *words, end, folder=f"life-{n}", **env)
-        equal((done.returncode, _said(done).get("files")), (0 if n else 5, "1"), done.stderr)
-    # A thread opens the session while one of the job's waits in gpufl_init().
-    found = [line for line in (low.read_text() if low.exists() else "").splitlines() if not line.startswith("gpufl-open:")]
-    equal(found, [], "under low numbers")
+    """While a file of ours has a low number, the job may close it and open its own there, which we would close. Without a
+    table of its own, a thread opens the session while one of the job's waits in gpufl_init()."""
+    lives = ((("init:1", "threads:4:50", "nap:300000", "vandal:rm", "ops:50", "nap:300000"), "exit:5", 5),
+             (("init:0", "ops:50", "nap:300000", "closefrom", "ops:50", "nap:300000"), "pthread_exit", 0))
+    for refused in (False, True) if _has_table() else (True,):
+        low = place.path / f"low-{refused}"
+        env = {"HOSTILE_LOW": str(low), "GPUFL_SYSFS": str(lib.ROOT / "tests/samples/amdgpu"), "FAKE_NVML_INIT": "9",
+               "LIFE_GPU": "1", "GPUFL_LOG_MAX_SPOOL_BYTES": str(64 << 20)}
+        for words, end, code in lives:
+            done, _ = _live(place, *words, end, folder=f"{end}-{refused}", preexec_fn=_refuse_table if refused else None, **env)
+            equal((done.returncode, _said(done).get("files")), (code, "1"), done.stderr)
+        found = low.read_text().splitlines() if low.exists() else []
+        equal([line for line in found if not (refused and line.startswith("gpufl-files:"))], [], "under low numbers")
+
+
+def _take_numbers(place, how, rounds, **env):
+    """A job that takes or closes all numbers while it records: its own file and the session are whole."""
+    if lib.VALGRIND or lib.EMULATOR:
+        lib.skip("it has descriptors of its own")
+    _needs_table()
+    own, logs = place.path / f"own-{how}", place.path / f"logs-{how}"
+    done = place.run("tests/e2e/numbers", logs, own, how, rounds, env=env)
+    equal((done.returncode, done.stderr), (0, ""), f"{how}: the job")
+    scopes, lines, missing = (int(word) for word in done.stdout.split())
+    equal((lines, missing), (rounds, 0), f"{how}: lines, and numbers that it lacks")
+    equal(own.read_bytes(), b"job\n" * rounds, f"{how}: its file")
+    session, = logs.iterdir()
+    equal(collector.paired(session), {"work": scopes}, f"{how}: scopes")
+    for channel in ("device", "scope", "system"):
+        equal(collector.records(session, channel)[-1]["type"], "shutdown", f"{how}: end of {channel}")
+
+
+def a_job_that_takes_or_closes_all_numbers_harms_no_file_and_loses_none_of_its_own(place):
+    for how in ("taken", "closed"):
+        _take_numbers(place, how, 3000)
+
+
+def a_write_that_is_late_meets_no_file_of_the_job(place):
+    """It is the moment between the look at a number and the write that is made longer."""
+    for how, rounds in (("taken", 300), ("closed", 3000)):
+        _take_numbers(place, how, rounds, **_hostile("write:l3:0:1000000,pwrite:l3:0:1000000", libraries=()))
+
+
+def a_job_that_may_have_few_descriptors_is_recorded(place):
+    few = (64, 64)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)
+    done = place.run("tests/e2e/script", f"log_path={place.logs / 'few'}", "init", "scope:a:1", "shutdown", preexec_fn=limit)
+    equal((done.returncode, done.stderr), (0, ""), "few from the begin on")
+    session, = (place.logs / "few").iterdir()
+    equal(collector.paired(session), {"a": 1}, "scopes")
+    fewer = place.logs / "fewer"
+    job = place.start("examples/demo-job", fewer, "600", env={"GPUFL_LOG_ROTATE_BYTES": "20000"})
+    rotated = lambda: max((int(file.name.split(".")[1]) for file in fewer.glob("[!.]*/scope.*.log")), default=0)
+    lib.until(rotated, "it has rotated")
+    resource.prlimit(job.pid, resource.RLIMIT_NOFILE, few)
+    before = rotated()
+    lib.until(lambda: rotated() > before + 1, "it rotates on")
+    check("GPUFL" not in job.log.read_text(), job.log.read_text())
+
+
+def a_session_has_a_table_of_descriptors_of_its_own(place):
+    """Where that is refused, it is recorded in that of the job."""
+    _needs_table()
+    for refused in (False, True):
+        logs = place.logs / str(refused)
+        job = place.start("tests/e2e/job", logs, "kill", 600_000, preexec_fn=_refuse_table if refused else None)
+        lib.until(lambda logs=logs: any(lib.on_disk(s, "scope") for s in logs.glob("[!.]*")), "scopes")
+        table = lambda path, job=job, logs=logs: [
+            fd for fd in pathlib.Path(f"/proc/{job.pid}").glob(path) if os.readlink(fd).startswith(str(logs))]
+        equal(bool(table("fd/*")), refused, "in the table of the job")
+        check(len(table("task/*/fd/*")) >= 5, "the files of the session")
+        job.kill()
+        job.wait()
+
+
+def a_watcher_whose_files_cannot_be_looked_at_sees_the_end_of_the_job(place):
+    """179593435267: main has left, the driver hangs, and fstat(2) fails for ever."""
+    _needs_table()
+    done, seconds = _live(place, "init:0", "ops:20", "pthread_exit", host="stat:5:200:1000000", FAKE_NVML_HANG="Init")
+    equal(done.returncode, 0, done.stderr)
+    check(seconds < 20, f"{seconds:.1f} s")
 
 
 def no_thread_of_ours_opens_a_file_while_a_session_runs(place):
-    """Each has a low number for a moment, in which the job's next file gets another one, and which it may close."""
-    opened, begun = place.path / "opened", place.path / "begun"
-    done, _ = _live(place, "init:0", f"touch:{begun}", "ops:50", "nap:2300000", "ops:50", "flush", "shutdown", "exit:5",
-                    HOSTILE_OPENS=str(opened), HOSTILE_FROM=str(begun))
-    equal((done.returncode, _said(done).get("files")), (5, "1"), done.stderr)
-    equal(set(opened.read_text().splitlines() if opened.exists() else ()), set(), "opened")
+    """Each has a low number for a moment, in which the job's next file gets another one, and which it may close: but for
+    the thread that has a table of its own, which opens files of /proc."""
+    _needs_table()
+    begun = place.path / "begun"
+    for refused in (False, True):
+        opened = place.path / f"opened-{refused}"
+        done, _ = _live(place, "init:0", f"touch:{begun}", "ops:50", "nap:2300000", "ops:50", "flush", "shutdown", "exit:5",
+                        folder=f"life-{refused}", preexec_fn=_refuse_table if refused else None,
+                        HOSTILE_OPENS=str(opened), HOSTILE_FROM=str(begun))
+        equal((done.returncode, _said(done).get("files")), (5, "1"), done.stderr)
+        found = opened.read_text().splitlines() if opened.exists() else []
+        equal([line for line in found if refused or not line.startswith("gpufl-files: /proc/self/task/")], [], "opened")
+        begun.unlink()
 
 
 def a_scope_without_memory_changes_no_errno(place):

@@ -58,8 +58,8 @@ def it_is_c_and_threads_only(place):
     until(lambda: job.log.read_text().count("\n") == 1, "it records")
     children = lib.proc(job.pid, "task/*/children")
     equal(set(children), {""}, "processes of its own")
-    until(lambda: len(lib.proc(job.pid, "task/*/comm")) - EXTRA_THREADS == 2,
-          "threads: the job's and the writer's; the GPU driver's has ended, as there is no GPU")
+    until(lambda: len(lib.proc(job.pid, "task/*/comm")) - EXTRA_THREADS == 3,
+          "threads: the job's, the writer's and that of its files; the GPU driver's has ended, as there is no GPU")
     job.communicate(b"")
     equal(job.returncode, 0, "exit code")
 
@@ -258,7 +258,7 @@ def an_idle_sampler_does_not_wake_for_samples(place):
     lines, session, _ = script(place, "rate=5", "init", "sleep:300", "look", "sleep:1000", "look",
                                "shutdown")
     woken = int(lines[2].split()[2]) - int(lines[1].split()[2])
-    check(woken <= 30 * lib.SLOW, f"{woken} times in 1 s; a sampler of 5 ms would be 200")
+    check(woken <= 40 * lib.SLOW, f"{woken} times in 1 s; a sampler of 5 ms would be 200")
     equal(sample_times(session), [], "rows")
 
 

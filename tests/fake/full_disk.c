@@ -17,7 +17,7 @@ static bool is_log(int fd)
 {
     char link[64];
     char path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
     ssize_t len = readlink(link, path, sizeof path);
     return len > 4 && memcmp(path + len - 4, ".log", 4) == 0;
 }

@@ -2,8 +2,8 @@
 /* Preloaded: a host that refuses or delays what libgpufl asks of it, and nobody else.
  *
  * HOSTILE_HOST=CALL:HOW:FIRST:COUNT,…  the calls FIRST to FIRST + COUNT - 1 of that name
- *      fail with errno HOW (a number), take HOW ms (after a letter s), never return (h),
- *      or write half of the bytes (p)
+ *      fail with errno HOW (a number), take HOW ms (after a letter s), begin HOW ms later
+ *      (l), never return (h), or write half of the bytes (p)
  * HOSTILE_FROM=path  all this once there is such a file
  * HOSTILE_HANG=path  what never returns does so once this file is gone
  * HOSTILE_LOW=path   gets a line for each read or write by a thread of the library under
@@ -160,6 +160,8 @@ static char befall(enum which call, const void *caller)
             errno = (int)host.plan[i].how;
         } else if (host.plan[i].kind == 's') {
             late_ms = host.plan[i].how;
+        } else if (host.plan[i].kind == 'l') {
+            wait_ms(host.plan[i].how);
         }
         while (host.plan[i].kind == 'h' && hangs()) {
             wait_ms(10);

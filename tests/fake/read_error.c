@@ -18,7 +18,7 @@ static int is_failing(int fd)
     static const char end[] = ".log.gz";
     char link[64];
     char path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path);
     return (!while_there || access(while_there, F_OK) == 0) && n > (ssize_t)sizeof end &&
            memcmp(path + n - (sizeof end - 1), end, sizeof end - 1) == 0;

@@ -17,7 +17,7 @@ static void note_synced(int fd, const char *to)
 {
     char link[64];
     char path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path - 1);
     int file = open(to, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     path[n > 0 ? n++ : 0] = '\n';

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ static struct {
     bool opened; /* the job closes what we have just opened, and opens its own */
     bool late;   /* once the low number is closed, it puts its own on the copy */
     bool full;   /* nothing can be made */
+    bool blind;  /* nothing can be looked at */
     int own;     /* its file, if another than that of job_takes() */
     int number;  /* of its own */
     int copy;    /* the last one */
@@ -84,6 +87,16 @@ int close(int fd)
         job.number = job.copy;
     }
     return rc;
+}
+
+/* In the place of that of the C library. */
+int fstat(int fd, struct stat *st)
+{
+    if (job.blind) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH);
 }
 
 static void assert_left_to_job(void)
@@ -178,6 +191,53 @@ a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed(void **st
     assert_left_to_job();
 }
 
+static void a_file_that_cannot_be_looked_at_is_not_left_open(void **state)
+{
+    (void)state;
+    struct own_fd own;
+    int low = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    job.blind = true;
+    errno = 0;
+    assert_false(own_fd_take(&own, low));
+    job.blind = false;
+    assert_int_equal(errno, EIO);
+    assert_int_equal(own.fd, -1);
+    assert_int_equal(fcntl(low, F_GETFD, 0), -1);
+}
+
+struct two_tables {
+    struct own_fd jobs, briefly;
+    bool sees_jobs, sees_brief;
+};
+
+static void *look_from_another_table(void *arg)
+{
+    struct two_tables *t = arg;
+    own_fd_set_apart();
+    t->sees_jobs = own_fd_is_ours(&t->jobs);
+    job.blind = true;
+    t->sees_brief =
+        own_fd_take_briefly(&t->briefly, open("/proc/self/stat", O_RDONLY | O_CLOEXEC)) &&
+        own_fd_is_ours(&t->briefly);
+    job.blind = false;
+    return NULL;
+}
+
+static void a_number_counts_in_its_own_table_alone(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct two_tables t;
+    assert_true(own_fd_take(&t.jobs, open("/proc/self/stat", O_RDONLY | O_CLOEXEC)));
+    assert_int_equal(pthread_create(&thread, NULL, look_from_another_table, &t), 0);
+    pthread_join(thread, NULL);
+    assert_false(t.sees_jobs);
+    assert_true(t.sees_brief);
+    assert_false(own_fd_is_ours(&t.briefly));
+    own_fd_close(&t.jobs);
+    close(t.briefly.fd);
+}
+
 /* \return the low number of a file "a" that was taken, and closed by the job. */
 static int make_and_lose(const struct place *place, struct own_fd *own)
 {
@@ -265,6 +325,8 @@ int main(void)
         cmocka_unit_test(a_number_that_the_job_takes_behind_the_copy_is_left_to_it),
         cmocka_unit_test(
             a_copy_that_the_job_replaces_is_left_to_it_if_the_low_number_is_closed),
+        cmocka_unit_test(a_file_that_cannot_be_looked_at_is_not_left_open),
+        cmocka_unit_test(a_number_counts_in_its_own_table_alone),
         cmocka_unit_test(a_number_that_the_job_takes_ahead_of_our_look_is_left_to_it),
         cmocka_unit_test(a_lost_one_is_opened_again_unless_its_name_is_of_another),
         cmocka_unit_test(a_marker_is_not_written_into_a_file_of_the_job),

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of descriptors that one thread has for itself. */
+#ifndef GPUFL_COLLECTOR_FILES_OWN_TABLE_H
+#define GPUFL_COLLECTOR_FILES_OWN_TABLE_H
+
+#include <stdbool.h>
+
+/** Gives this thread a table of its own, in which no file of the job is open and which
+ * the job cannot touch. \return false where that is not to be had: before Linux 5.9; in a
+ * process with a filter of system calls, which might end it for the call; and if the job
+ * has a message queue. */
+bool own_table_take(void);
+
+/** On such a thread: gives the low numbers, which it has taken, to files, if the job's
+ * limit of descriptors leaves no others. \return false then. */
+bool own_table_keep_low(void);
+
+#endif
