@@ -357,6 +357,11 @@ static const struct {
      {PLAIN},
      {BEGIN, WRITE(6), WAIT(19000), STEP(REFUSE, 402, TRANSPORT_PROBE),
       STEP(RESTART, 0, 0), WRITE(6), WAIT(19000), END}},
+    {"lines_that_name_no_channel_between_those_of_one",
+     {PLAIN, .server = SERVER_WINDOWS},
+     {BEGIN, WRITE(6), WAIT(19000), STEP(REFUSE, 402, TRANSPORT_PROBE),
+      STEP(RESTART, 0, 0), WRITE(6), WAIT(19000), STEP(REFUSE, 0, 0), WAIT(900000),
+      WRITE(6), WAIT(19000), END}},
 };
 
 const char *fixed_plan(unsigned index, struct plan *plan)

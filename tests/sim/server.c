@@ -10,7 +10,6 @@
 #include "backend/http/ingest.h"
 #include "backend/http/parts.h"
 #include "backend/http/session_claim.h"
-#include "backend/store/export.h"
 #include "backend/store/store_epoch.h"
 #include "backend/store/store_ingest.h"
 #include "backend/store/store_retention.h"
@@ -281,55 +280,64 @@ void server_note_refused(struct server *server, const struct server_request *r)
     text_fini(&ignored);
 }
 
-/* Without identities, the backend does not know of which channel a line is. */
-static char *lines_of(const char *all, const char *channel)
-{
-    char field[64];
-    struct text lines = {0};
-    snprintf(field, sizeof field, "\"c\":\"%s\"", channel);
-    for (size_t len; (len = strcspn(all, "\n")) > 0; all += len + (all[len] != '\0')) {
-        const char *found = strstr(all, field);
-        if (found && found < all + len) {
-            text_append(&lines, all, len + 1);
-        }
-    }
-    text_append(&lines, "", 1);
-    return lines.data;
-}
+struct bodies {
+    int64_t *id;
+    size_t count, at;
+};
 
-static char *stored_as(struct server *server, const char *session, const char *channel)
+static void read_bodies(const struct server *server, const char *session,
+                        const char *channel, struct bodies *of)
 {
     int64_t id = 0;
-    struct export *e;
-    struct text all = {0};
-    char part[4096];
-    if (store_sessions(server->store, session, 1, 0, server_note_id, &id) != GPUFL_OK ||
-        !id || export_open(server->store, id, channel, &e) != GPUFL_OK) {
-        return calloc(1, 1);
-    }
-    for (ssize_t n; (n = export_read(e, part, sizeof part)) > 0;) {
-        text_append(&all, part, (size_t)n);
-    }
-    export_close(e);
-    text_append(&all, "", 1);
-    return all.data;
+    must(store_sessions(server->store, session, 1, 0, server_note_id, &id) == GPUFL_OK &&
+         store_bodies(server->store, id, channel, &of->id, &of->count) == GPUFL_OK);
 }
 
-/* Lines that came without the headers of a window name no channel. */
+/* Without a window's headers, the backend does not know of which channel a line is. */
+static void append_lines_of(const char *channel, const char *data, size_t size,
+                            struct text *lines)
+{
+    char field[64];
+    snprintf(field, sizeof field, "\"c\":\"%s\"", channel);
+    for (size_t len; size; data += len, size -= len) {
+        const char *newline = memchr(data, '\n', size);
+        len = newline ? (size_t)(newline - data) + 1 : size;
+        if (memmem(data, len, field, strlen(field))) {
+            text_append(lines, data, len);
+        }
+    }
+}
+
+/* Where a sender has believed refusals for a while, lines without headers came before,
+ * between or behind the others: a body's number tells. */
 char *server_stored(struct server *server, const char *session, const char *channel)
 {
     struct text stored = {0};
+    struct bodies all = {0}, own = {0};
     bool headers = server->kind != SERVER_NOTHING;
     if (!headers || server->doubted) {
-        char *all = stored_as(server, session, "all");
-        char *lines = lines_of(all, channel);
-        text_append(&stored, lines, strlen(lines));
-        free(lines);
-        free(all);
+        read_bodies(server, session, "all", &all);
     }
-    char *own = headers ? stored_as(server, session, channel) : calloc(1, 1);
-    text_append(&stored, own, strlen(own) + 1);
-    free(own);
+    if (headers) {
+        read_bodies(server, session, channel, &own);
+    }
+    while (all.at < all.count || own.at < own.count) {
+        bool is_own = own.at < own.count &&
+                      (all.at == all.count || own.id[own.at] < all.id[all.at]);
+        char *data;
+        size_t len;
+        must(store_body_lines(server->store, is_own ? own.id[own.at++] : all.id[all.at++],
+                              &data, &len) == GPUFL_OK);
+        if (is_own) {
+            text_append(&stored, data, len);
+        } else {
+            append_lines_of(channel, data, len, &stored);
+        }
+        free(data);
+    }
+    text_append(&stored, "", 1);
+    free(all.id);
+    free(own.id);
     return stored.data;
 }
 
