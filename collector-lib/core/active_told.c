@@ -4,6 +4,7 @@
  * this boot: a power failure may keep it and take the rename. */
 #include "collector-lib/core/active_told.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -68,12 +69,13 @@ _Static_assert(LAYOUT_TOLD_BYTES > 506,
                "that is the longest one, with the largest numbers");
 
 /* The size never changes, so one write replaces all of it. */
-void active_told_write(const struct session_lock *lock,
+bool active_told_write(const struct session_lock *lock,
                        const struct channel_file file[CHANNEL_COUNT],
                        enum channel appending)
 {
     char text[LAYOUT_TOLD_BYTES + 1];
     size_t len = told_format(text, sizeof text, lock, file, appending);
     snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
-    (void)own_fd_pwrite(&lock->file, text, LAYOUT_TOLD_BYTES, 0);
+    ssize_t n = own_fd_pwrite(&lock->file, text, LAYOUT_TOLD_BYTES, 0);
+    return n == LAYOUT_TOLD_BYTES || (n < 0 && errno == EBADF);
 }

@@ -62,8 +62,7 @@ bool own_table_take(void)
 #ifdef __SANITIZE_THREAD__ /* to which a number is one file in all threads */
     return false;
 #endif
-    if (is_filtered() || has_queue() ||
-        syscall(SYS_close_range, 0, ~0U, UNSHARE) != 0) {
+    if (is_filtered() || has_queue() || syscall(SYS_close_range, 0, ~0U, UNSHARE) != 0) {
         return false;
     }
     own_fd_set_apart();
