@@ -70,24 +70,17 @@ static void look_at_files(struct job *job, int channel)
     }
     struct inode *now = active_file(job, channel);
     if (now && now != st->file) {
-        absorb(st); /* of the one that was sealed */
-        st->read = is_copy(job, channel, now) ? st->read : 0;
+        if (is_copy(job, channel, now)) { /* without half a line that was to be cut off */
+            st->file = now;
+            follow_cut(st);
+        } else {
+            absorb(st); /* of the one that was sealed */
+            st->file = now;
+            st->read = 0;
+        }
         st->left = st->cut_at = 0;
-        st->file = now;
     }
     absorb(st);
-}
-
-/* As files begin that tell first what they are part of. */
-static void append_head(struct job *job, int channel)
-{
-    struct text head = {0};
-    const char *name = channel_name((enum channel)channel);
-    text_printf(&head, "{\"type\":\"process_info\",\"session_id\":\"%s\",\"c\":\"%s\"}\n",
-                job->dir.id, name);
-    size_t n = old_client_append(&job->old, name, head.data, head.len);
-    text_append(&job->stream[channel].written, head.data, n);
-    text_fini(&head);
 }
 
 static size_t old_append(struct job *job, int channel, const struct text *lines)
@@ -100,7 +93,7 @@ static size_t old_append(struct job *job, int channel, const struct text *lines)
     active = active_file(job, channel);
     if (job->same_heads && job->old.layout == OLD_SHIFTING &&
         (!active || !active->size)) {
-        append_head(job, channel);
+        old_client_append_head(&job->old, name, &job->stream[channel].written);
     }
     size_t n = old_client_append(&job->old, name, lines->data, lines->len);
     text_append(&job->stream[channel].written, lines->data, n);

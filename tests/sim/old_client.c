@@ -213,6 +213,17 @@ static void rotate_shifting(struct old_client *old, const char *channel, int ind
     }
 }
 
+void old_client_append_head(struct old_client *old, const char *channel,
+                            struct text *written)
+{
+    struct text head = {0};
+    text_printf(&head, "{\"type\":\"process_info\",\"session_id\":\"%s\",\"c\":\"%s\"}\n",
+                old->id, channel);
+    size_t n = old_client_append(old, channel, head.data, head.len);
+    text_append(written, head.data, n);
+    text_fini(&head);
+}
+
 void old_client_rotate(struct old_client *old, const char *channel, int index)
 {
     if (old->layout == OLD_WINDOWS) {

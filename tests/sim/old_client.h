@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "tests/sim/inode.h"
 
 #define OLD_CHANNELS_MAX 4
@@ -34,6 +35,11 @@ bool old_client_begin(struct old_client *old, const char *log_path, const char *
 /** \return how many bytes were written. */
 size_t old_client_append(struct old_client *old, const char *channel, const char *data,
                          size_t len);
+
+/** Writes the line of files that tell first what they are part of, and adds what was
+ * written to \p written. */
+void old_client_append_head(struct old_client *old, const char *channel,
+                            struct text *written);
 
 /** Seals the active file of a channel, of which the client has number \p index. */
 void old_client_rotate(struct old_client *old, const char *channel, int index);
