@@ -40,7 +40,8 @@ static void absorb(struct job_stream *st)
     }
 }
 
-/* Its name was removed, and the job has given it back to a copy. It may have others. */
+/* Its name was removed, and the job has given it back to a copy of its whole lines. It
+ * may have others. */
 static bool is_copy(const struct job *job, int channel, const struct inode *now)
 {
     const struct inode *before = job->stream[channel].file;
@@ -48,8 +49,11 @@ static bool is_copy(const struct job *job, int channel, const struct inode *now)
     char one[100], other[sizeof one], sealed[LAYOUT_PATH_MAX];
     layout_numbered(sealed, channel_name((enum channel)channel), rotated, false);
     bool gone = before && inode_look(job->inode, sealed) != before;
-    size_t len = gone ? inode_read(before, 0, one, sizeof one) : 0;
-    return len && inode_read(now, 0, other, len) == len && memcmp(one, other, len) == 0;
+    const char *end =
+        gone && before->have ? memrchr(before->data, '\n', before->have) : 0;
+    size_t len = end ? (size_t)(end + 1 - before->data) : 0;
+    len = len ? inode_read(before, 0, one, len < sizeof one ? len : sizeof one) : 0;
+    return gone && inode_read(now, 0, other, len) == len && memcmp(one, other, len) == 0;
 }
 
 static struct inode *active_file(const struct job *job, int channel)
