@@ -17,9 +17,11 @@
 #define LAYOUT_SESSION_PATH_MAX (2 * (LAYOUT_NAME_MAX + 1))
 
 /** Begins the names of all files of the directory protocol. */
-#define LAYOUT_OWN_PREFIX     ".gpufl-"
-#define LAYOUT_MANIFEST       ".gpufl-session.json"
-#define LAYOUT_LOCK           ".gpufl-session.lock"
+#define LAYOUT_OWN_PREFIX ".gpufl-"
+#define LAYOUT_MANIFEST   ".gpufl-session.json"
+#define LAYOUT_LOCK       ".gpufl-session.lock"
+/* A thread of the writer, whose files may be in a descriptor table of its own. */
+#define LAYOUT_FILES_THREAD   "gpufl-files"
 #define LAYOUT_SALVAGE_LOCK   ".gpufl-salvage.lock"
 #define LAYOUT_RESERVE        ".gpufl-reserve"
 #define LAYOUT_STAGING_PREFIX ".new-"

@@ -100,7 +100,7 @@ SYSTEM = {
     "collector-lib": {"link.h", "sys/auxv.h", "sys/syscall.h"},
     "collector-lib/core": {"execinfo.h", "link.h", "poll.h", "sched.h", "sys/random.h", "sys/resource.h",
                            "sys/statvfs.h", "sys/uio.h"},
-    "collector-lib/files": {"linux/futex.h", "sys/prctl.h", "sys/resource.h", "sys/syscall.h"},
+    "collector-lib/files": {"linux/futex.h", "sys/resource.h", "sys/syscall.h"},
     "collector-lib/job": {"sys/wait.h"},
     "collector-lib/sample": {"arpa/inet.h", "net/if.h", "sys/ioctl.h", "sys/socket.h", "sys/sysinfo.h"},
     "collector-lib/trace": {"elf.h", "link.h"},

@@ -65,11 +65,23 @@ bool own_fd_is_ours(const struct own_fd *own)
     return own->apart == is_apart && own->fd >= 0 && (is_apart || names(own, own->fd));
 }
 
+/* Foreign code writes to the numbers of the standard files. */
+static int above_standard(int fd)
+{
+    int above = fd;
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(fd);
+    }
+    return above;
+}
+
 /* There, no number needs to be high, nor to be looked at. */
 static bool take_apart(struct own_fd *own, int fd)
 {
     struct stat st;
     int saved = errno;
+    fd = above_standard(fd);
     if (fd >= 0 && fstat(fd, &st) == 0) {
         *own = (struct own_fd){fd, true, st.st_dev, st.st_ino};
         errno = saved;

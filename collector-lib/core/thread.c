@@ -15,6 +15,7 @@
 
 #include "base/held_floats.h"
 #include "collector-lib/core/clock.h"
+#include "schema/layout.h"
 
 #define NS_PER_S  1000000000L
 #define NS_PER_MS 1000000L
@@ -23,9 +24,9 @@
 
 /* In full, since a job may be called gpufl-something itself. */
 static const char *const names[] = {
-    [THREAD_WRITER] = "gpufl-writer", [THREAD_GPU] = "gpufl-gpu",
-    [THREAD_SLOW] = "gpufl-slow",     [THREAD_SAMPLES] = "gpufl-samples",
-    [THREAD_FILES] = "gpufl-files",   [THREAD_TRACE] = "gpufl-trace",
+    [THREAD_WRITER] = "gpufl-writer",     [THREAD_GPU] = "gpufl-gpu",
+    [THREAD_SLOW] = "gpufl-slow",         [THREAD_SAMPLES] = "gpufl-samples",
+    [THREAD_FILES] = LAYOUT_FILES_THREAD, [THREAD_TRACE] = "gpufl-trace",
     [THREAD_LAST] = "gpufl-last"};
 
 bool thread_name_is(const char *name, enum thread_kind kind)
@@ -72,15 +73,15 @@ __attribute__((constructor(THREAD_CONSTRUCTOR))) static void measure_tls(void)
 
 /* Of the defaults that a job can set by pthread_setattr_default_np, only the size of the
  * stack is taken, within these limits: glibc takes all of them for a thread without
- * attributes. */
-static int attributes_init(pthread_attr_t *attr)
+ * attributes. No foreign code runs on that of files. */
+static int attributes_init(pthread_attr_t *attr, enum thread_kind kind)
 {
     size_t bytes = 0;
     int rc = pthread_attr_init(attr);
     if (rc == 0 && pthread_attr_getstacksize(attr, &bytes) == 0) {
-        bytes = bytes < STACK_MIN_BYTES   ? STACK_MIN_BYTES
-                : bytes < STACK_MAX_BYTES ? bytes
-                                          : STACK_MAX_BYTES;
+        bytes = bytes < STACK_MIN_BYTES || kind == THREAD_FILES ? STACK_MIN_BYTES
+                : bytes < STACK_MAX_BYTES                       ? bytes
+                                                                : STACK_MAX_BYTES;
         pthread_attr_setstacksize(attr, bytes + tls_bytes);
     }
     return rc;
@@ -139,7 +140,7 @@ static int start_with(pthread_t *out, const pthread_attr_t *attr,
 int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg)
 {
     pthread_attr_t attr;
-    int rc = attributes_init(&attr);
+    int rc = attributes_init(&attr, kind);
     if (rc != 0) {
         return rc;
     }

@@ -63,9 +63,8 @@ static void await_call(uint32_t before)
 static void *serve(void *arg)
 {
     is_this = true;
-    bool apart = own_table_take();
-    bool low = apart; /* it holds the low numbers */
-    atomic_store_explicit(&files.shares, !apart, memory_order_relaxed);
+    bool low;
+    atomic_store_explicit(&files.shares, !own_table_take(&low), memory_order_relaxed);
     library_log_keep(&files.said);
     for (uint32_t done = 0;;) {
         await_call(done);

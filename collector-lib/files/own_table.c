@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@ static bool has_queue(void)
     char target[256];
     bool found = false;
     for (int fd = 0; !found && fd < COPIED; fd++) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
         ssize_t len = readlink(link, target, sizeof target - 1);
         target[len > 0 ? len : 0] = '\0';
         found = target[0] == '/' && !strchr(target + 1, '/') &&
@@ -37,28 +36,50 @@ static bool has_queue(void)
     return found;
 }
 
-/* One that does not know the call may kill the process for it, and none tells. */
+/* A filter that does not know the call may kill the process for it, and none tells. Nor
+ * may each be asked by prctl(2) whether there is one. */
 static bool is_filtered(void)
 {
-    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+    char text[4096] = "";
+    struct own_fd status;
+    if (own_fd_take_briefly(&status,
+                            open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC))) {
+        ssize_t n = read(status.fd, text, sizeof text - 1);
+        text[n > 0 ? n : 0] = '\0';
+        own_fd_close(&status);
+    }
+    return strstr(text, "\nSeccomp:\t0\n") == NULL;
+}
+
+/* But those of the standard files, to which foreign code writes. */
+static void give_low_numbers(void)
+{
+    syscall(SYS_close_range, STDERR_FILENO + 1, OWN_FD_BRIEF_LOWEST - 1, 0);
 }
 
 /* What is written under a number of the job, as by a malloc of the program that has a
  * log, meets no file of ours; and a library that notes what the job does under which
  * number, as Darshan does, sees none of the job's opened or closed. */
-static void take_low_numbers(void)
+static bool take_low_numbers(void)
 {
     int ends[2];
+    int last = -1;
     if (pipe2(ends, O_CLOEXEC) == 0) {
         close(ends[1]);
-        for (int last = ends[0]; last >= 0 && last < OWN_FD_BRIEF_LOWEST - 1;) {
-            last = fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
-        }
+        last = ends[0];
     }
+    while (last >= 0 && last < OWN_FD_BRIEF_LOWEST - 1) {
+        last = fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+    }
+    if (last < 0) {
+        give_low_numbers();
+    }
+    return last >= 0;
 }
 
-bool own_table_take(void)
+bool own_table_take(bool *holds_low)
 {
+    *holds_low = false;
 #ifdef __SANITIZE_THREAD__ /* to which a number is one file in all threads */
     return false;
 #endif
@@ -66,7 +87,7 @@ bool own_table_take(void)
         return false;
     }
     own_fd_set_apart();
-    take_low_numbers();
+    *holds_low = take_low_numbers();
     return true;
 }
 
@@ -75,7 +96,7 @@ bool own_table_keep_low(void)
     struct rlimit limit;
     bool room = getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= ROOM;
     if (!room) {
-        syscall(SYS_close_range, 3, OWN_FD_BRIEF_LOWEST - 1, 0);
+        give_low_numbers();
     }
     return room;
 }

@@ -8,11 +8,12 @@
 /** Gives this thread a table of its own, in which no file of the job is open and which
  * the job cannot touch. \return false where that is not to be had: before Linux 5.9; in a
  * process with a filter of system calls, which might end it for the call; and if the job
- * has a message queue. */
-bool own_table_take(void);
+ * has a message queue. \p holds_low: whether the low numbers are taken, so that no file
+ * gets one. */
+bool own_table_take(bool *holds_low);
 
-/** On such a thread: gives the low numbers, which it has taken, to files, if the job's
- * limit of descriptors leaves no others. \return false then. */
+/** On a thread that holds them: gives the low numbers to files, if the job's limit of
+ * descriptors leaves no others. \return false then. */
 bool own_table_keep_low(void);
 
 #endif

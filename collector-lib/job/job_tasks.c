@@ -16,8 +16,9 @@
 #include "collector-lib/core/own_fd.h"
 #include "collector-lib/core/thread.h"
 
-#define SIGNALS    64
-#define STAT_BYTES 1024 /* 52 numbers */
+#define SIGNALS      64
+#define STAT_BYTES   1024 /* 52 numbers */
+#define KEEP_WAIT_MS 100
 /* Numbers of proc(5) behind the state. */
 #define STAT_FLAGS   6
 #define STAT_THREADS 17
@@ -370,9 +371,12 @@ int job_tasks_status_of_main(void)
     return status;
 }
 
+/* Who looks may hang. */
 void job_tasks_keep(bool keep)
 {
-    pthread_mutex_lock(&tasks.lock);
+    if (thread_lock_within(&tasks.lock, KEEP_WAIT_MS) != 0) {
+        return;
+    }
     tasks.keeps = keep;
     if (keep) {
         spare_fds_take(&tasks.spare);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,8 +22,11 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/library_log.h"
+#include "collector-lib/core/own_fd.h"
 #include "collector-lib/files/files_thread.h"
+#include "schema/layout.h"
 #include "tests/support/dirs.h"
+#include "upload/source/liveness.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -146,6 +150,64 @@ static void a_pipe_ends_as_soon_as_the_job_closes_it(void **state)
     files_thread_end();
 }
 
+static void a_lock_that_is_open_there_is_found(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    struct file lock = file_in(dir, LAYOUT_LOCK);
+    int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    files_thread_begin();
+    files_thread_do(open_file, &lock);
+    assert_true(liveness_is_open_here(at, LAYOUT_LOCK));
+    files_thread_do(close_file, &lock);
+    assert_false(liveness_is_open_here(at, LAYOUT_LOCK));
+    files_thread_end();
+    close(at);
+    dirs_remove(dir);
+}
+
+static bool no_pipe;
+
+/* In the place of that of the C library. */
+int pipe2(int ends[2], int flags)
+{
+    if (no_pipe) {
+        errno = ENFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_pipe2, ends, flags);
+}
+
+static void take_file(void *arg)
+{
+    struct file *f = arg;
+    struct own_fd own;
+    open_file(f);
+    f->fd = own_fd_take(&own, f->fd) ? own.fd : -1;
+}
+
+static void files_stay_open_where_the_low_numbers_were_not_taken(void **state)
+{
+    (void)state;
+    needs_table();
+    char *dir = dirs_make();
+    struct file ours = file_in(dir, "ours");
+    struct rlimit usual;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const struct rlimit few = {.rlim_cur = 256, .rlim_max = usual.rlim_max};
+    no_pipe = true;
+    files_thread_begin();
+    files_thread_do(take_file, &ours);
+    no_pipe = false;
+    assert_true(ours.fd > STDERR_FILENO);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    files_thread_do(write_file, &ours);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(ours.wrote, 5);
+    files_thread_end();
+    dirs_remove(dir);
+}
+
 static void refuse(void *arg)
 {
     (void)arg;
@@ -260,12 +322,15 @@ static void a_forked_child_has_no_file_of_the_session(void **state)
     dirs_remove(dir);
 }
 
-/* For the call alone: it must not be made. */
+/* For the call, which must not be made, and for prctl(2) but to name a thread. */
 static bool kill_for_tables(void)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_NAME, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const struct sock_fprog filter = {sizeof code / sizeof code[0], code};
@@ -330,6 +395,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_written_whatever_the_job_does_with_its_number),
         cmocka_unit_test(a_pipe_ends_as_soon_as_the_job_closes_it),
+        cmocka_unit_test(a_lock_that_is_open_there_is_found),
+        cmocka_unit_test(files_stay_open_where_the_low_numbers_were_not_taken),
         cmocka_unit_test(errno_is_that_of_the_call),
         cmocka_unit_test(who_waits_passes_on_what_is_said),
         cmocka_unit_test(what_hangs_is_given_up_and_awaited),

@@ -24,23 +24,54 @@
 #define GPFS_MAGIC   0x47504653u
 #define GFS2_MAGIC   0x01161970u
 
-bool liveness_is_open_here(int dir, const char *lock_path)
+static bool is_open_in(const char *table, const struct stat *file)
 {
-    struct stat lock;
     struct stat st;
     bool found = false;
-    if (fstatat(dir, lock_path, &lock, AT_SYMLINK_NOFOLLOW) < 0) {
-        return false;
-    }
-    DIR *fds = opendir("/proc/self/fd");
+    DIR *fds = opendir(table);
     for (struct dirent *entry; fds && !found && (entry = readdir(fds));) {
         /* By name: another thread may close or open that number meanwhile. */
         found = entry->d_name[0] != '.' &&
                 fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 &&
-                st.st_dev == lock.st_dev && st.st_ino == lock.st_ino;
+                st.st_dev == file->st_dev && st.st_ino == file->st_ino;
     }
     if (fds) {
         closedir(fds);
+    }
+    return found;
+}
+
+static bool is_thread_of_files(int tasks, const char *task)
+{
+    char path[64];
+    char name[32] = "";
+    snprintf(path, sizeof path, "%.20s/comm", task);
+    int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t n = read(fd, name, sizeof name - 1);
+        name[n > 0 ? n : 0] = '\0';
+        close(fd);
+    }
+    return strcmp(name, LAYOUT_FILES_THREAD "\n") == 0;
+}
+
+bool liveness_is_open_here(int dir, const char *lock_path)
+{
+    struct stat lock;
+    char table[64];
+    if (fstatat(dir, lock_path, &lock, AT_SYMLINK_NOFOLLOW) < 0) {
+        return false;
+    }
+    bool found = is_open_in("/proc/self/fd", &lock);
+    DIR *tasks = found ? NULL : opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && !found && (entry = readdir(tasks));) {
+        if (is_thread_of_files(dirfd(tasks), entry->d_name)) {
+            snprintf(table, sizeof table, "/proc/self/task/%.20s/fd", entry->d_name);
+            found = is_open_in(table, &lock);
+        }
+    }
+    if (tasks) {
+        closedir(tasks);
     }
     return found;
 }

@@ -29,7 +29,8 @@ bool liveness_locks_are_local(long file_system);
 
 /** True when this process has `<dir>/<lock_path>` open: then the writer is in this
  * process, and the file must not be probed, because a process loses its POSIX locks on a
- * file when it closes any descriptor of it. Checks every descriptor of the process. */
+ * file when it closes any descriptor of it. Checks every descriptor of the process, and
+ * of the thread that has the files of a session. */
 bool liveness_is_open_here(int dir, const char *lock_path);
 
 #endif
