@@ -17,7 +17,7 @@ BELOW = {
     "collector-lib/core": ["base", "schema"],
     "collector-lib/files": ["collector-lib/core"],
     "collector-lib/job": ["base", "collector-lib/core", "collector-lib/files"],
-    "collector-lib/sample": ["collector-lib/core"],
+    "collector-lib/sample": ["collector-lib/core", "collector-lib/files"],
     "collector-lib/trace": ["base", "schema", "collector-lib/core", "collector-lib/files"],
     "collector-lib/writer": ["base", "schema", "collector-lib/core", "collector-lib/files",
                              "collector-lib/job", "collector-lib/sample", "collector-lib/trace"],

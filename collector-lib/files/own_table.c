@@ -3,6 +3,8 @@
 #include "collector-lib/files/own_table.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -77,18 +79,29 @@ static bool take_low_numbers(void)
     return last >= 0;
 }
 
+static bool leave_table(bool *holds_low)
+{
+    bool left = syscall(SYS_close_range, 0, ~0U, UNSHARE) == 0;
+    if (left) {
+        own_fd_set_apart();
+        *holds_low = take_low_numbers();
+    }
+    return left;
+}
+
+/* By the thread of files: what it has looked at needs no look, which opens a file, by one
+ * that is there for a moment. */
+static _Atomic bool may_leave;
+
 bool own_table_take(bool *holds_low)
 {
     *holds_low = false;
 #ifdef __SANITIZE_THREAD__ /* to which a number is one file in all threads */
     return false;
 #endif
-    if (is_filtered() || has_queue() || syscall(SYS_close_range, 0, ~0U, UNSHARE) != 0) {
-        return false;
-    }
-    own_fd_set_apart();
-    *holds_low = take_low_numbers();
-    return true;
+    atomic_store_explicit(&may_leave, !is_filtered() && !has_queue(),
+                          memory_order_relaxed);
+    return may_leave && leave_table(holds_low);
 }
 
 bool own_table_keep_low(void)
@@ -99,4 +112,34 @@ bool own_table_keep_low(void)
         give_low_numbers();
     }
     return room;
+}
+
+struct apart_call {
+    void (*what)(void *arg);
+    void *arg;
+    bool made;
+};
+
+static void *make_apart(void *arg)
+{
+    struct apart_call *call = arg;
+    bool holds_low;
+    if (leave_table(&holds_low)) {
+        call->what(call->arg);
+        call->made = true;
+    }
+    return NULL;
+}
+
+void own_table_call(enum thread_kind kind, void (*what)(void *arg), void *arg)
+{
+    pthread_t thread;
+    struct apart_call call = {what, arg, false};
+    if (atomic_load_explicit(&may_leave, memory_order_relaxed) &&
+        thread_start(&thread, kind, make_apart, &call) == 0) {
+        pthread_join(thread, NULL);
+    }
+    if (!call.made) {
+        what(arg);
+    }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/files/own_table.h"
 
 static const struct {
     const char *name;
@@ -67,18 +68,32 @@ static bool load_symbols(void *library, struct nvml *api)
     return true;
 }
 
-void *nvml_load(struct nvml *api)
+struct nvml_loading {
+    struct nvml *api;
+    void *library;
+};
+
+static void load_nvml(void *arg)
 {
+    struct nvml_loading *l = arg;
     fork_guard_load();
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    l->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     fork_guard_loaded();
-    if (library && !load_symbols(library, api)) {
-        nvml_unload(library);
-        library = NULL;
+    if (l->library && !load_symbols(l->library, l->api)) {
+        nvml_unload(l->library);
+        l->library = NULL;
     }
     dlerror();
     dlerror(); /* frees what the thread has of what is missing: it is lost in a fork */
-    return library;
+}
+
+/* The loader holds the file of a library open under a low number for some milliseconds:
+ * a job may close that just then and open its own there, which the loader closes. */
+void *nvml_load(struct nvml *api)
+{
+    struct nvml_loading loading = {api, NULL};
+    own_table_call(THREAD_GPU, load_nvml, &loading);
+    return loading.library;
 }
 
 void nvml_unload(void *library)

@@ -432,11 +432,11 @@ def a_shutdown_that_the_disk_holds_up_is_given_up(place):
 
 def a_session_that_the_disk_does_not_let_begin_is_given_up(place):
     """Whatever of it hangs; what comes of it later is removed, and then a session begins."""
-    for call in ("open", "rename"):
+    for call, first in (("open", 1), ("rename", 0)):  # the first file that is opened is of /proc
         hang, logs = place.path / f"hang-{call}", place.path / call
         done = place.run("tests/e2e/script", f"log_path={logs}", f"touch:{hang}", "init", "errno", "scope:lost:1", "flush",
                          "shutdown", "init", "errno", f"unlink:{hang}", "again", "scope:c:1", "shutdown",
-                         env=_hostile(f"{call}:h:0:1000000", (), HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="200"))
+                         env=_hostile(f"{call}:h:{first}:1000000", (), HOSTILE_HANG=str(hang), GPUFL_SHUTDOWN_TIMEOUT_MS="200"))
         equal(done.returncode, 0, done.stderr)
         first, why, second, busy, *tries, (again, session) = ((*line.split(" "),) for line in done.stdout.splitlines())
         equal((first, why, second, busy, again), (("3", ""), ("ETIMEDOUT",), ("3", ""), ("EBUSY",), "0"), f"{call}: {done.stdout}")

@@ -24,6 +24,7 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/own_fd.h"
 #include "collector-lib/files/files_thread.h"
+#include "collector-lib/files/own_table.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "upload/source/liveness.h"
@@ -358,6 +359,22 @@ static bool child_shares(bool (*prepares)(void))
     return WEXITSTATUS(status);
 }
 
+static void what_opens_and_closes_may_do_so_apart(void **state)
+{
+    (void)state;
+    needs_table();
+    char *dir = dirs_make();
+    struct file ours = file_in(dir, "ours");
+    files_thread_begin();
+    files_thread_do(close_file, &ours); /* by then it has found that one is to be had */
+    own_table_call(THREAD_GPU, open_file, &ours);
+    assert_true(ours.fd >= 0);
+    assert_false(is_open(ours.fd));
+    assert_int_equal(size_of(ours.path), 0);
+    files_thread_end();
+    dirs_remove(dir);
+}
+
 static bool open_queue(void)
 {
     char name[64];
@@ -403,6 +420,7 @@ int main(void)
         cmocka_unit_test(without_the_thread_calls_are_made_at_once),
         cmocka_unit_test(a_forked_child_has_no_file_of_the_session),
         cmocka_unit_test(where_no_table_is_to_be_had_that_of_the_job_does),
+        cmocka_unit_test(what_opens_and_closes_may_do_so_apart),
         cmocka_unit_test(a_message_queue_of_the_job_is_not_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
