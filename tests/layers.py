@@ -63,7 +63,8 @@ BELOW = {
 }
 # Foreign library -> the files that may include it.
 ONLY = {
-    "curl/": ["upload/http/transport_http.c", "upload/http/http_slot.h"],
+    "curl/": ["upload/http/transport_http.c", "upload/http/http_slot.h",
+              "upload/http/system_trust.c"],
     "zstd": ["upload/http/encode.c", "backend/store/codec.c"],
     "zlib": ["upload/http/encode.c", "upload/source/gz_decoder.c",
              "upload/source/gz_file.c",

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -68,6 +69,43 @@ def certificates_decide_and_say_why(place):
     lib.same(backend, session)
     done = lib.upload(place, "https://localhost:1", "--ca-file", "/no/such.pem")
     check(done.returncode == 2 and "/no/such.pem" in done.result["message"], done.stdout)
+
+
+def _with_certificates_of_the_system(place, name, by_name, in_the_file):
+    """What a command is run through, to have a certificate in the directory and one in the file of all."""
+    own = place.path / name
+    own.mkdir()
+    digest = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", by_name], capture_output=True, text=True,
+                            check=True).stdout.strip()
+    shutil.copy(by_name, own / f"{digest}.0")
+    shutil.copy(in_the_file, own / "ca-certificates.crt")
+    through = ("unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c",
+               'mount --bind "$0" /etc/ssl/certs && exec "$@"', own)
+    if subprocess.run([*through, "true"], capture_output=True, check=False).returncode != 0:
+        lib.skip("this user may make no mount namespace, or the system's certificates are elsewhere")
+    return through
+
+
+def the_systems_certificates_count_unless_a_file_is_given(place):
+    """Debian's libcurl trusted its directory beside the file. That is read by name; what only its file has counts, too."""
+    backend = _with_key(place)
+    ours, other = tls.Authority(place), tls.Authority(place, "other")
+    ways = {name: _with_certificates_of_the_system(place, name, *certs)
+            for name, certs in (("by-name", (ours.cert, other.cert)), ("in-the-file", (other.cert, ours.cert)))}
+    with tls.Front(backend, ours.issue("good")) as front:
+        session = lib.job(place, 0.1)
+        for through in ways.values():
+            done = place.start("gpufl", "upload", place.logs, "--backend-url", front.url, "--api-key", lib.KEY,
+                               "--ca-file", other.cert, "--retries", "1", through=through)
+            equal(done.wait(60 * lib.SLOW), 2, "of another authority")
+            check(str(other.cert) in done.log.read_text(), done.log.read_text())
+        equal(_sessions(backend), [], "what was stored")
+        for name, through in ways.items():
+            agent = lib.agent(place, front.url, "--exit-when-drained", through=through)
+            equal(agent.wait(60 * lib.SLOW), 0, f"{name}: {agent.log.read_text()}")
+            check("origin.failing" not in agent.log.read_text(), f"{name}: {agent.log.read_text()}")
+            lib.same(backend, session)
+            session = lib.job(place, 0.1)
 
 
 def an_https_url_of_a_plain_port_says_so(place):

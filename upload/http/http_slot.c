@@ -118,12 +118,17 @@ static void set_body(struct http_slot *slot)
     curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
 }
 
-static void set_trust(const struct credentials *credentials, CURL *easy)
+static void set_trust(const struct credentials *credentials, const struct http_slot *slot)
 {
+    CURL *easy = slot->easy;
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, CA_CACHE_S);
     if (credentials->ca_file) {
         curl_easy_setopt(easy, CURLOPT_CAINFO, credentials->ca_file);
+        /* Debian's libcurl would trust the system's, too, and keep nothing of either. */
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    } else if (slot->by_name) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, NULL); /* its directory is enough */
     }
     if (credentials->client_cert) {
         curl_easy_setopt(easy, CURLOPT_SSLCERT, credentials->client_cert);
@@ -190,7 +195,7 @@ bool http_slot_prepare(struct http_slot *slot, const struct transport_http_confi
     }
     curl_easy_reset(slot->easy);
     set_limits(limits, slot->easy);
-    set_trust(credentials, slot->easy);
+    set_trust(credentials, slot);
     curl_easy_setopt(slot->easy, CURLOPT_URL, url);
     curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, credentials->user_agent);
     curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, slot->headers);

@@ -17,6 +17,7 @@ struct http_slot {
     bool finished;
     CURLcode result;
     struct curl_slist *headers;
+    bool by_name; /**< see system_trust.h: nothing else of the system is trusted */
     struct transport_request request;
     size_t sent;
     bool repeated; /**< libcurl sent the body again after the server may have got it */

@@ -10,6 +10,7 @@
 
 #include "upload/http/credentials.h"
 #include "upload/http/http_slot.h"
+#include "upload/http/system_trust.h"
 
 /* Enough for an incompressible frame of 1 MiB and its end. */
 #define CALLS_AT_ONCE 34u
@@ -18,9 +19,29 @@ struct transport_http {
     CURLM *multi;
     struct transport_http_config config; /* its numbers */
     struct credentials credentials;
+    bool by_name; /* see http_slot */
     struct http_slot slot[TRANSPORT_SLOTS_ALL];
     uint64_t sent_bytes; /* of all bodies ever */
 };
+
+static bool http_begin(struct transport_http *http, struct http_slot *slot)
+{
+    slot->sent_bytes = &http->sent_bytes;
+    slot->sent = slot->reply_len = slot->reply_seen = 0;
+    slot->repeated = false;
+    slot->headers_seen = (struct reply_headers){0};
+    slot->server_time_s = 0;
+    slot->error[0] = '\0';
+    slot->by_name = http->by_name;
+    slot->busy = true;
+    if ((slot->easy || (slot->easy = curl_easy_init())) &&
+        http_slot_prepare(slot, &http->config, &http->credentials) &&
+        curl_multi_add_handle(http->multi, slot->easy) == CURLM_OK) {
+        return true;
+    }
+    http_slot_release(slot);
+    return false;
+}
 
 static gpufl_status http_submit(void *self, const struct transport_request *request)
 {
@@ -32,21 +53,22 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
     if (slot == http->slot + TRANSPORT_SLOTS_ALL) {
         return GPUFL_BUSY;
     }
-    slot->sent_bytes = &http->sent_bytes;
     slot->request = *request;
-    slot->sent = slot->reply_len = slot->reply_seen = 0;
-    slot->repeated = false;
-    slot->headers_seen = (struct reply_headers){0};
-    slot->server_time_s = 0;
-    slot->error[0] = '\0';
-    slot->busy = true;
-    if ((!slot->easy && !(slot->easy = curl_easy_init())) ||
-        !http_slot_prepare(slot, &http->config, &http->credentials) ||
-        curl_multi_add_handle(http->multi, slot->easy) != CURLM_OK) {
-        http_slot_release(slot);
-        return GPUFL_ERR_NOMEM;
+    return http_begin(http, slot) ? GPUFL_OK : GPUFL_ERR_NOMEM;
+}
+
+/* The system's file of certificates may have one that its directory lacks, as where a
+ * container was given another file. */
+static bool http_trusts_more(struct transport_http *http, struct http_slot *slot)
+{
+    if (slot->result != CURLE_PEER_FAILED_VERIFICATION || !slot->by_name) {
+        return false;
     }
-    return GPUFL_OK;
+    http->by_name = false;
+    http_slot_release(slot);
+    bool again = http_begin(http, slot);
+    slot->busy = true; /* without memory, it has its answer */
+    return again;
 }
 
 static void collect_finished(struct transport_http *http)
@@ -70,7 +92,7 @@ static void collect_finished(struct transport_http *http)
         }
         curl_multi_remove_handle(http->multi, slot->easy);
         slot->result = result;
-        slot->finished = true;
+        slot->finished = !http_trusts_more(http, slot);
     }
 }
 
@@ -145,6 +167,8 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
         return status;
     }
     curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS_ALL);
+    http->by_name = strncmp(http->credentials.prefix, "https:", 6) == 0 &&
+                    !http->credentials.ca_file && system_trust_has_names();
     *out = (struct transport){.submit = http_submit,
                               .next = http_next,
                               .poll = http_poll,
