@@ -104,7 +104,7 @@ SIM       := $(wildcard tests/sim/*.c)
 HOSTILE   := $(wildcard tests/hostile/*.c)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
-BENCH_TOOLS := $(addprefix $(B)/tests/bench/,tree sink floor writer poster)
+BENCH_TOOLS := $(addprefix $(B)/tests/bench/,tree sink floor first writer poster)
 FUZZERS   := $(wildcard tests/fuzz/fuzz_*.c)
 EXAMPLES  := $(wildcard examples/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -247,6 +247,8 @@ $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 
 $(B)/tests/bench/tree: $(B)/tests/bench/tree.o $(call obj,base/process_identity.c base/boot_id.c)
 $(B)/tests/bench/floor: $(B)/tests/bench/floor.o
+$(B)/tests/bench/first: $(B)/tests/bench/first.o
+$(B)/tests/bench/first: BENCH_LIBS += $(call libs_of,libcurl)
 $(B)/tests/bench/writer: $(B)/tests/bench/writer.o $(call obj,base/process_identity.c base/boot_id.c)
 $(B)/tests/bench/poster: $(B)/tests/bench/poster.o $(SHARED)
 $(B)/tests/bench/sink: $(call obj,$(addprefix tests/bench/sink,.c _parser.c _positions.c))
