@@ -15,8 +15,8 @@ struct session_opening;
  * end. \p opening is NULL at first, and set meanwhile. \return as settings_join and
  * session_dir_open, with errno, or GPUFL_ERR_NOMEM. If the disk does not return in time,
  * or still has not, GPUFL_ERR_IO after a message, with ETIMEDOUT or EBUSY, and \p opening
- * stays set. What was made on it is removed once it returns. With GPUFL_OK, the thread
- * of files goes on. */
+ * stays set. What was made on it is removed once it returns. Then, and with GPUFL_OK,
+ * the thread of files goes on. */
 gpufl_status session_open(struct session_dir *dir, const struct gpufl_init_options *given,
                           struct settings *settings, struct session_opening **opening,
                           char why[256]);

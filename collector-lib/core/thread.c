@@ -73,7 +73,7 @@ __attribute__((constructor(THREAD_CONSTRUCTOR))) static void measure_tls(void)
 
 /* Of the defaults that a job can set by pthread_setattr_default_np, only the size of the
  * stack is taken, within these limits: glibc takes all of them for a thread without
- * attributes. No foreign code runs on that of files. */
+ * attributes. What runs on that of files is ours. */
 static int attributes_init(pthread_attr_t *attr, enum thread_kind kind)
 {
     size_t bytes = 0;

@@ -22,7 +22,7 @@ enum thread_kind {
 
 /** Starts \p run(\p arg) with all signals blocked, since they are meant for the job, with
  * no real-time policy, and with the job's default of stack, but at least 1 MiB and at
- * most 8 MiB. \return 0 or an errno. */
+ * most 8 MiB; that of files has 1 MiB. \return 0 or an errno. */
 int thread_start(pthread_t *out, enum thread_kind kind, void *(*run)(void *), void *arg);
 
 /** Whether a thread of this kind has this name. */

@@ -18,6 +18,7 @@
 #include "collector-lib/files/own_table.h"
 
 #define NS_PER_S 1000000000
+#define LOOK_MS  100 /* or else the disk hangs */
 
 static void ring(void);
 
@@ -32,7 +33,7 @@ static struct {
     _Atomic uint32_t asked, done; /* so many calls */
     _Atomic uint32_t bell;        /* rings when one has returned, or has said something */
     struct library_log_kept said;
-} files = {.turn = PTHREAD_MUTEX_INITIALIZER, .said = {.tell = ring}};
+} files = {.turn = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, .said = {.tell = ring}};
 
 static __thread bool is_this;
 
@@ -63,8 +64,9 @@ static void await_call(uint32_t before)
 static void *serve(void *arg)
 {
     is_this = true;
-    bool low;
-    atomic_store_explicit(&files.shares, !own_table_take(&low), memory_order_relaxed);
+    bool low = false;
+    bool apart = !own_table_is_filtered() && own_table_take(&low);
+    atomic_store_explicit(&files.shares, !apart, memory_order_relaxed);
     library_log_keep(&files.said);
     for (uint32_t done = 0;;) {
         await_call(done);
@@ -165,6 +167,48 @@ bool files_thread_try(void (*what)(void *arg), void *arg, uint64_t ms)
     return free;
 }
 
+struct apart_call {
+    void (*what)(void *arg);
+    void *arg;
+    bool made;
+};
+
+static void *make_apart(void *arg)
+{
+    struct apart_call *call = arg;
+    bool holds_low;
+    if (own_table_take(&holds_low)) {
+        if (holds_low) {
+            own_table_keep_low();
+        }
+        call->what(call->arg);
+        call->made = true;
+    }
+    return NULL;
+}
+
+/* Filters may have come since the session began. To look opens a file, which the thread
+ * of files does in its own table. */
+static void look_for_filter(void *arg)
+{
+    bool *filtered = arg;
+    *filtered = own_table_is_filtered();
+}
+
+void files_thread_call_apart(enum thread_kind kind, void (*what)(void *arg), void *arg)
+{
+    pthread_t thread;
+    bool filtered = true;
+    struct apart_call call = {what, arg, false};
+    files_thread_try(look_for_filter, &filtered, LOOK_MS);
+    if (!filtered && thread_start(&thread, kind, make_apart, &call) == 0) {
+        pthread_join(thread, NULL);
+    }
+    if (!call.made) {
+        what(arg);
+    }
+}
+
 void files_thread_end(void)
 {
     pthread_mutex_lock(&files.turn);
@@ -182,7 +226,11 @@ bool files_thread_after_fork(void)
     bool shared = !files.runs || is_this ||
                   atomic_load_explicit(&files.shares, memory_order_relaxed);
     files.runs = is_this = false;
-    pthread_mutex_init(&files.turn, NULL);
+    /* Who passes on what is said may have forked, and be about to let it go. */
+    files.turn = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    atomic_store_explicit(&files.done,
+                          atomic_load_explicit(&files.asked, memory_order_relaxed),
+                          memory_order_relaxed);
     atomic_store_explicit(&files.said.last, NULL, memory_order_relaxed);
     return shared;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector-lib/core/thread.h"
+
 /** Starts it, unless it is there. Where it cannot be started, calls run where they are
  * made. */
 void files_thread_begin(void);
@@ -31,6 +33,12 @@ bool files_thread_is_apart(void);
 /** Calls \p what(\p arg), which does not hang, on it, if it is apart, and does nothing
  * else within \p ms. \return false if it was not called. */
 bool files_thread_try(void (*what)(void *arg), void *arg, uint64_t ms);
+
+/** Calls \p what(\p arg), which leaves no file open that it opens, as to load a library,
+ * on a thread of that \p kind that has a table of its own for this alone, and waits until
+ * it has returned; or directly, if the thread of files has none of its own, or is busy.
+ */
+void files_thread_call_apart(enum thread_kind kind, void (*what)(void *arg), void *arg);
 
 /** Ends it, once what it was asked has returned. */
 void files_thread_end(void);

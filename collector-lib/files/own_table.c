@@ -3,8 +3,6 @@
 #include "collector-lib/files/own_table.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,9 +36,8 @@ static bool has_queue(void)
     return found;
 }
 
-/* A filter that does not know the call may kill the process for it, and none tells. Nor
- * may each be asked by prctl(2) whether there is one. */
-static bool is_filtered(void)
+/* Not each allows prctl(2) to ask. */
+bool own_table_is_filtered(void)
 {
     char text[4096] = "";
     struct own_fd status;
@@ -53,10 +50,13 @@ static bool is_filtered(void)
     return strstr(text, "\nSeccomp:\t0\n") == NULL;
 }
 
-/* But those of the standard files, to which foreign code writes. */
+/* But those of the standard files, to which foreign code writes. Not by close_range(2):
+ * there may be a filter by now. */
 static void give_low_numbers(void)
 {
-    syscall(SYS_close_range, STDERR_FILENO + 1, OWN_FD_BRIEF_LOWEST - 1, 0);
+    for (int fd = STDERR_FILENO + 1; fd < OWN_FD_BRIEF_LOWEST; fd++) {
+        close(fd);
+    }
 }
 
 /* What is written under a number of the job, as by a malloc of the program that has a
@@ -79,29 +79,18 @@ static bool take_low_numbers(void)
     return last >= 0;
 }
 
-static bool leave_table(bool *holds_low)
-{
-    bool left = syscall(SYS_close_range, 0, ~0U, UNSHARE) == 0;
-    if (left) {
-        own_fd_set_apart();
-        *holds_low = take_low_numbers();
-    }
-    return left;
-}
-
-/* By the thread of files: what it has looked at needs no look, which opens a file, by one
- * that is there for a moment. */
-static _Atomic bool may_leave;
-
 bool own_table_take(bool *holds_low)
 {
     *holds_low = false;
 #ifdef __SANITIZE_THREAD__ /* to which a number is one file in all threads */
     return false;
 #endif
-    atomic_store_explicit(&may_leave, !is_filtered() && !has_queue(),
-                          memory_order_relaxed);
-    return may_leave && leave_table(holds_low);
+    if (has_queue() || syscall(SYS_close_range, 0, ~0U, UNSHARE) != 0) {
+        return false;
+    }
+    own_fd_set_apart();
+    *holds_low = take_low_numbers();
+    return true;
 }
 
 bool own_table_keep_low(void)
@@ -112,34 +101,4 @@ bool own_table_keep_low(void)
         give_low_numbers();
     }
     return room;
-}
-
-struct apart_call {
-    void (*what)(void *arg);
-    void *arg;
-    bool made;
-};
-
-static void *make_apart(void *arg)
-{
-    struct apart_call *call = arg;
-    bool holds_low;
-    if (leave_table(&holds_low)) {
-        call->what(call->arg);
-        call->made = true;
-    }
-    return NULL;
-}
-
-void own_table_call(enum thread_kind kind, void (*what)(void *arg), void *arg)
-{
-    pthread_t thread;
-    struct apart_call call = {what, arg, false};
-    if (atomic_load_explicit(&may_leave, memory_order_relaxed) &&
-        thread_start(&thread, kind, make_apart, &call) == 0) {
-        pthread_join(thread, NULL);
-    }
-    if (!call.made) {
-        what(arg);
-    }
 }

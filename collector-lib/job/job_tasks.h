@@ -37,7 +37,8 @@ bool job_tasks_mask_of_main(sigset_t *mask);
  * seccomp(2) has ended it. 0 if that is not known. */
 int job_tasks_status_of_main(void);
 
-/** Whether descriptors are kept for all this, since the job may use up all others. */
+/** Whether descriptors are kept for all this, since the job may use up all others. Does
+ * nothing if a look at the threads does not end within 100 ms. */
 void job_tasks_keep(bool keep);
 
 /** In the child of a fork, which keeps none. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collector-lib/core/fork_guard.h"
-#include "collector-lib/files/own_table.h"
+#include "collector-lib/files/files_thread.h"
 
 static const struct {
     const char *name;
@@ -92,7 +92,7 @@ static void load_nvml(void *arg)
 void *nvml_load(struct nvml *api)
 {
     struct nvml_loading loading = {api, NULL};
-    own_table_call(THREAD_GPU, load_nvml, &loading);
+    files_thread_call_apart(THREAD_GPU, load_nvml, &loading);
     return loading.library;
 }
 

@@ -10,11 +10,17 @@
 #include <string.h>
 
 #include "collector-lib/core/fork_guard.h"
+#include "collector-lib/files/files_thread.h"
 
 typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
-static void *look_up(void)
+struct demangler_wanted {
+    void *at;
+};
+
+static void look_up(void *arg)
 {
+    struct demangler_wanted *wanted = arg;
     void *at = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     if (!at) {
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
@@ -22,7 +28,7 @@ static void *look_up(void)
     }
     dlerror();
     dlerror(); /* frees what the thread has of what is missing: it is lost in a fork */
-    return at;
+    wanted->at = at;
 }
 
 /* Names stay as they are while a driver hangs that is being loaded. */
@@ -30,13 +36,13 @@ static demangler find_demangler(void)
 {
     static _Atomic demangler found; /* two of our threads may look it up at once */
     demangler known = atomic_load(&found);
-    void *at = NULL;
+    struct demangler_wanted wanted = {NULL};
     if (!known && fork_guard_load_soon()) {
-        at = look_up();
+        files_thread_call_apart(THREAD_WRITER, look_up, &wanted);
         fork_guard_loaded();
     }
-    if (at) {
-        memcpy(&known, &at, sizeof known);
+    if (wanted.at) {
+        memcpy(&known, &wanted.at, sizeof known);
         atomic_store(&found, known);
     }
     return known;

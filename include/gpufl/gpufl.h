@@ -284,21 +284,21 @@ GPUFL_API gpufl_status gpufl_set_log_callback(gpufl_log_fn log, void *arg);
  *
  * From Linux 5.9 on, a thread with a descriptor table of its own (close_range(2)) has the
  * files of the session, and what is read for it: whatever numbers the job closes or
- * takes, no file of its own is touched, and none of ours is lost. In the job's table are
- * only, from 400 on, those of amdgpu and PcSampling, and the driver's. Before Linux 6.13,
- * up to 64 of the job's are copied in gpufl_init and closed, as by fork(): NFS writes
- * then. Before Linux 5.9, under a filter of system calls (seccomp), as most containers
- * have, or if one of those 64 is a message queue, ours are in the job's table: from 400
- * on, and two from 20 on. They are opened again if the job closes or replaces them. But
- * Linux opens each file under the lowest free number, and closes or writes whatever has a
- * number: for some microseconds, the job's next file gets the next one, and one that it
- * puts in the place of ours between our last look and close(2) or write(2) is closed or
- * written into: with Monitor, within gpufl_init, for a full file, for a loss, if the job
- * has closed what was open, and once main has left; else at any time. A job that depends
- * on its numbers gets them before gpufl_init, and closes before it what is not its own.
- *
- * A job that takes a table of its own (CLONE_FILES of unshare(2)) does so before
- * gpufl_init: until gpufl_shutdown, threads of ours keep the former one, and what it
+ * takes, no file of its own is written into, and none of ours is lost. In the job's table
+ * are two ends of a pipe from 20 on; from 400 on those of amdgpu and PcSampling; the
+ * driver's; and for microseconds low ones, within gpufl_init, and once main has left.
+ * Before Linux 6.13, up to 64 of the job's are copied where a session or a library is
+ * begun, and closed, as by fork(): NFS writes then. Before Linux 5.9, under a filter of
+ * system calls (seccomp), as most containers have, if one of those 64 is a message queue,
+ * or without a thread, all are in the job's table, and are opened again if the job closes
+ * or replaces them. But Linux opens each file under the lowest free number, and closes or
+ * writes whatever has a number: for microseconds, the job's next file gets the next one,
+ * and one that it puts in the place of ours between our last look and close(2) or
+ * write(2) is closed or written into: with Monitor, within gpufl_init, for a full file or
+ * a loss, if the job has closed what was open, and once main has left; else at any time.
+ * A job that depends on its numbers gets them, and closes what is not its own, before
+ * gpufl_init. One that takes a table of its own (CLONE_FILES of unshare(2)) does so
+ * before it, too: until gpufl_shutdown, threads of ours keep the former one, and what it
  * closes then open. A session in the job's table stays open in both, and locked. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 

@@ -24,7 +24,6 @@
 #include "collector-lib/core/library_log.h"
 #include "collector-lib/core/own_fd.h"
 #include "collector-lib/files/files_thread.h"
-#include "collector-lib/files/own_table.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "upload/source/liveness.h"
@@ -366,8 +365,8 @@ static void what_opens_and_closes_may_do_so_apart(void **state)
     char *dir = dirs_make();
     struct file ours = file_in(dir, "ours");
     files_thread_begin();
-    files_thread_do(close_file, &ours); /* by then it has found that one is to be had */
-    own_table_call(THREAD_GPU, open_file, &ours);
+    files_thread_do(close_file, &ours); /* it has its table by then */
+    files_thread_call_apart(THREAD_GPU, open_file, &ours);
     assert_true(ours.fd >= 0);
     assert_false(is_open(ours.fd));
     assert_int_equal(size_of(ours.path), 0);
