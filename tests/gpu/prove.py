@@ -566,7 +566,7 @@ def many():
                            "writer_ns": did["writer_cpu_ms"] * 1e6 / MANY}
         check(seen + lost == MANY, f"{MANY} launches: {seen} rows, {lost} counted as lost; {said}")
         check(size / MANY <= 80, f"{size / MANY:.1f} bytes per launch on disk, about {wire:.1f} in gzip, "
-                                 f"{did['writer_cpu_ms'] * 1e6 / MANY:.0f} ns of the writer thread")
+                                 f"{did['writer_cpu_ms'] * 1e6 / MANY:.0f} ns of the threads that write")
         check(did["rss_most_kib"] - did["rss_at_tenth_kib"] < 32 << 10,
               f"memory {did['rss_at_tenth_kib']} KiB after one tenth, {did['rss_most_kib']} at most")
 

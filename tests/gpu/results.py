@@ -50,7 +50,7 @@ many = r["many"]
 out.append(f"""## {many['launches']:,} launches in a row
 
 {many['rows']:,} rows, {many['lost']:,} counted as lost. Per launch: {many['bytes_on_disk']:.1f} bytes on disk, about
-{many['bytes_on_wire']:.1f} in gzip, {many['writer_ns']:.0f} ns of the writer thread. Resident memory:
+{many['bytes_on_wire']:.1f} in gzip, {many['writer_ns']:.0f} ns of the threads that write. Resident memory:
 {many['rss_at_tenth_kib'] / 1024:.0f} MiB after one tenth, at most {many['rss_most_kib'] / 1024:.0f} MiB.
 
 ## Checks

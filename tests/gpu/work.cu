@@ -425,7 +425,7 @@ static long resident_kib()
     return kib;
 }
 
-/* CPU time of the collector's thread. */
+/* CPU time of the threads that write. */
 static double writer_cpu_ms()
 {
     char path[300], line[1024], name[64];
@@ -438,8 +438,8 @@ static double writer_cpu_ms()
         if (f && fgets(line, sizeof line, f) &&
             sscanf(line, "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", name, &user, &system) ==
                 3 &&
-            strcmp(name, "gpufl-writer") == 0)
-            ms = (user + system) * 1000.0 / sysconf(_SC_CLK_TCK);
+            (strcmp(name, "gpufl-writer") == 0 || strcmp(name, "gpufl-files") == 0))
+            ms += (user + system) * 1000.0 / sysconf(_SC_CLK_TCK);
         if (f)
             fclose(f);
     }
