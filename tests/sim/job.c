@@ -379,8 +379,8 @@ void job_was_cut(struct job *job, const struct inode *file)
         if (st->file != file || st->read <= file->size) {
             continue;
         }
-        st->written.len -=
-            (size_t)(torn_bytes(job, c, st->read) - torn_bytes(job, c, file->size));
+        /* What is left of half a line of the job is to be cut off all the same. */
+        st->written.len -= (size_t)torn_bytes(job, c, st->read);
         st->read = st->cut_at = file->size;
         const char *line = file->have ? memrchr(file->data, '\n', file->have) : NULL;
         st->left = file->have - (line ? (uint64_t)(line + 1 - file->data) : 0);
