@@ -4,7 +4,6 @@
  * this boot: a power failure may keep it and take the rename. */
 #include "collector-lib/core/active_told.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include "base/boot_id.h"
 #include "base/crc32c.h"
 #include "schema/layout.h"
+
+#define TOLD_MOST (2 * LAYOUT_TOLD_BYTES)
 
 /* `,"<key>":{"device":1,…}`. */
 static size_t told_object(char *out, size_t cap, const char *key,
@@ -25,21 +26,30 @@ static size_t told_object(char *out, size_t cap, const char *key,
     return len + (size_t)snprintf(out + len, cap - len, "}");
 }
 
-/* A job may be killed between telling a size and writing. */
+/* A job may be killed between telling a size and writing; and half a line may be cut off
+ * at any time, although the disk takes nothing that would tell so then. */
 static size_t told_before(char *out, size_t cap, const struct channel_file *file,
-                          enum channel appending)
+                          enum channel appending, bool torn)
 {
-    return appending == CHANNEL_COUNT
-               ? (size_t)snprintf(out, cap, ",\"before\":{}")
-               : (size_t)snprintf(out, cap, ",\"before\":{\"%s\":%" PRIu64 "}",
-                                  channel_name(appending), file[appending].size_bytes);
+    size_t len = (size_t)snprintf(out, cap, ",\"before\":{");
+    const char *comma = "";
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (c == (int)appending || (torn && file[c].torn_bytes)) {
+            len += (size_t)snprintf(out + len, cap - len, "%s\"%s\":%" PRIu64, comma,
+                                    channel_name((enum channel)c), file[c].size_bytes);
+            comma = ",";
+        }
+    }
+    return len + (size_t)snprintf(out + len, cap - len, "}");
 }
 
 /* Inodes count only where the lock file is the one that is named, which it is not in a
  * copy, nor where file systems show other numbers to the reader. */
-static size_t told_format(char *out, size_t cap, const struct session_lock *lock,
-                          const struct channel_file *file, enum channel appending)
+static size_t told_format(char out[TOLD_MOST], const struct session_lock *lock,
+                          const struct channel_file *file, enum channel appending,
+                          bool torn)
 {
+    const size_t cap = TOLD_MOST;
     uint64_t number[CHANNEL_COUNT];
     uint64_t bytes[CHANNEL_COUNT];
     uint64_t inode[CHANNEL_COUNT];
@@ -60,7 +70,7 @@ static size_t told_format(char *out, size_t cap, const struct session_lock *lock
                                   boot_id, name);
     len += told_object(out + len, cap - len, "active", number);
     len += told_object(out + len, cap - len, "bytes", bytes);
-    len += told_before(out + len, cap - len, file, appending);
+    len += told_before(out + len, cap - len, file, appending, torn);
     len += told_object(out + len, cap - len, "inodes", inode);
     return len + (size_t)snprintf(out + len, cap - len, LAYOUT_TOLD_CRC "%" PRIu32 "}",
                                   crc32c(0, out, len));
@@ -69,13 +79,15 @@ _Static_assert(LAYOUT_TOLD_BYTES > 506,
                "that is the longest one, with the largest numbers");
 
 /* The size never changes, so one write replaces all of it. */
-bool active_told_write(const struct session_lock *lock,
+void active_told_write(const struct session_lock *lock,
                        const struct channel_file file[CHANNEL_COUNT],
                        enum channel appending)
 {
-    char text[LAYOUT_TOLD_BYTES + 1];
-    size_t len = told_format(text, sizeof text, lock, file, appending);
-    snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
-    ssize_t n = own_fd_pwrite(&lock->file, text, LAYOUT_TOLD_BYTES, 0);
-    return n == LAYOUT_TOLD_BYTES || (n < 0 && errno == EBADF);
+    char text[TOLD_MOST];
+    size_t len = told_format(text, lock, file, appending, true);
+    if (len >= LAYOUT_TOLD_BYTES) {
+        len = told_format(text, lock, file, appending, false);
+    }
+    snprintf(text + len, sizeof text - len, "%*s", (int)(LAYOUT_TOLD_BYTES - len), "\n");
+    (void)own_fd_pwrite(&lock->file, text, LAYOUT_TOLD_BYTES, 0);
 }

@@ -8,9 +8,8 @@
 
 /** Replaces what the lock file tells of \p file, one for each channel. \p appending: the
  * channel of which the next write appends what is told, but not yet in its file;
- * CHANNEL_COUNT = none. \return false with errno if the disk did not take it; without
- * its lock file, a session tells nothing. */
-bool active_told_write(const struct session_lock *lock,
+ * CHANNEL_COUNT = none. */
+void active_told_write(const struct session_lock *lock,
                        const struct channel_file file[CHANNEL_COUNT],
                        enum channel appending);
 

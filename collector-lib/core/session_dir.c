@@ -149,7 +149,7 @@ static void sync_file(struct session_dir *dir, enum channel channel)
 static void session_dir_tell_files(struct session_dir *dir)
 {
     dir->appending = false;
-    (void)active_told_write(&dir->lock, dir->file, CHANNEL_COUNT);
+    active_told_write(&dir->lock, dir->file, CHANNEL_COUNT);
 }
 
 static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
@@ -160,22 +160,22 @@ static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
     if (file->told_bytes != bytes) {
         file->told_bytes = bytes;
         dir->appending = bytes > file->size_bytes;
-        (void)active_told_write(&dir->lock, dir->file,
-                                dir->appending ? channel : CHANNEL_COUNT);
+        active_told_write(&dir->lock, dir->file,
+                          dir->appending ? channel : CHANNEL_COUNT);
     }
     errno = saved;
 }
 
 /* What is appended behind half a line would become part of it. \return false with errno
- * while it cannot be cut off, which a reader must know before: a file that has fewer
- * bytes than it was told has been cut by others. */
+ * while it cannot be cut off. */
 static bool session_dir_cut(struct session_dir *dir, enum channel channel)
 {
     struct channel_file *file = &dir->file[channel];
     if (!file->torn_bytes) {
         return true;
     }
-    if (!active_told_write(&dir->lock, dir->file, channel) || !channel_file_cut(file)) {
+    active_told_write(&dir->lock, dir->file, channel); /* it may have fewer from now on */
+    if (!channel_file_cut(file)) {
         return false;
     }
     session_dir_tell_size(dir, channel, file->size_bytes);

@@ -10,17 +10,11 @@
 #include <string.h>
 
 #include "collector-lib/core/fork_guard.h"
-#include "collector-lib/files/files_thread.h"
 
 typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
-struct demangler_wanted {
-    void *at;
-};
-
-static void look_up(void *arg)
+static void *look_up(void)
 {
-    struct demangler_wanted *wanted = arg;
     void *at = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     if (!at) {
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
@@ -28,7 +22,7 @@ static void look_up(void *arg)
     }
     dlerror();
     dlerror(); /* frees what the thread has of what is missing: it is lost in a fork */
-    wanted->at = at;
+    return at;
 }
 
 /* Names stay as they are while a driver hangs that is being loaded. */
@@ -36,13 +30,13 @@ static demangler find_demangler(void)
 {
     static _Atomic demangler found; /* two of our threads may look it up at once */
     demangler known = atomic_load(&found);
-    struct demangler_wanted wanted = {NULL};
+    void *at = NULL;
     if (!known && fork_guard_load_soon()) {
-        files_thread_call_apart(THREAD_WRITER, look_up, &wanted);
+        at = look_up();
         fork_guard_loaded();
     }
-    if (wanted.at) {
-        memcpy(&known, &wanted.at, sizeof known);
+    if (at) {
+        memcpy(&known, &at, sizeof known);
         atomic_store(&found, known);
     }
     return known;
