@@ -2,7 +2,7 @@
 /* A job that ends without gpufl_shutdown while a thread records 100,000 events a second.
  * Usage: dying LOG_DIR WAY [LIBGPUFL]; prints the session id, then lines of evidence: the
  * time of the last scope in ns since 1970, how many scopes must be in the files by now,
- * and for how many ns the writer waited for a CPU (-1 = not known).
+ * and for how many ns the threads that write waited for a CPU (-1 = not known).
  *
  * With $DYING_KERNELS_MS=n it launches kernels of the fake libcupti, too; a fourth number
  * says how many were launched n ms before, and must be in the files (-1 = not known): the
@@ -96,7 +96,7 @@ static struct turns turns_of(const char *task)
 
 typedef char task_number[sizeof((struct dirent *)0)->d_name];
 
-static task_number writer, cuptis;
+static task_number writer, files, cuptis;
 
 /* They have their names when gpufl_init returns. Threads that one of them has just
  * started have its name, too, until they have their own: it is the first one. */
@@ -114,19 +114,23 @@ static void find_thread(const char *name, task_number number)
     }
 }
 
-static struct turns writers_turns(void)
+static struct turns turns_with(struct turns turns, const char *task)
 {
-    return turns_of(writer);
-}
-
-/* Of the writer, with the delays of CUPTI's thread. */
-static struct turns turns_with_cuptis(void)
-{
-    struct turns turns = turns_of(writer);
-    const struct turns others = turns_of(cuptis);
+    const struct turns others = turns_of(task);
     turns.delay_ns =
         turns.delay_ns < 0 || others.delay_ns < 0 ? -1 : turns.delay_ns + others.delay_ns;
     return turns;
+}
+
+/* With the delays of the thread that has its files, for which it waits. */
+static struct turns writers_turns(void)
+{
+    return turns_with(turns_of(writer), files);
+}
+
+static struct turns turns_with_cuptis(void)
+{
+    return turns_with(writers_turns(), cuptis);
 }
 
 static int number(const char *variable)
@@ -387,6 +391,7 @@ int main(int argc, char **argv)
         return 3;
     }
     find_thread("gpufl-writer\n", writer);
+    find_thread("gpufl-files\n", files);
     find_thread("cuptis\n", cuptis);
     say_id(gpufl_session_id);
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
