@@ -114,7 +114,9 @@ ssize_t __wrap_write(int fd, const void *buf, size_t len)
     }
     open->at = open->flags & O_APPEND ? open->inode->size : open->at;
     ssize_t n = write_at(fd, buf, len, open->at);
-    open->at += n > 0 ? (uint64_t)n : 0;
+    if (n > 0) { /* else the process may have been killed, and the file closed */
+        open->at += (uint64_t)n;
+    }
     return n;
 }
 
