@@ -254,7 +254,8 @@ def a_rate_of_50_ms_is_kept(place):
 
 
 def an_idle_sampler_does_not_wake_for_samples(place):
-    """S2-32: not continuous, no scope: no row, and the writer keeps its beat of 40 ms."""
+    """S2-32: not continuous, no scope: no row, and the writer keeps its beat of 40 ms; each second it waits for the thread of
+    files a few times more."""
     lines, session, _ = script(place, "rate=5", "init", "sleep:300", "look", "sleep:1000", "look",
                                "shutdown")
     woken = int(lines[2].split()[2]) - int(lines[1].split()[2])
